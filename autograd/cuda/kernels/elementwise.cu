@@ -61,10 +61,7 @@ __device__ void accumulate(int64_t n, const T* x, T scale, T* y) {
   namespace {                                                                         \
   template <class T>                                                                  \
   __device__ void name(int64_t n, Broadcast plan, const T* a, const T* b, Out* out) { \
-    for_broadcast<2>(n, plan, [&](int64_t i, const int64_t(&at)[2]) {                 \
-      const T x = a[at[0]], y = b[at[1]];                                             \
-      out[i] = expression;                                                            \
-    });                                                                               \
+    for_pairs(n, plan, a, b, out, [](T x, T y) -> Out { return expression; });        \
   }                                                                                   \
   }                                                                                   \
   TAPE_EXPORT(name, (int64_t n, Broadcast plan, const T* a, const T* b, Out* out), (n, plan, a, b, out))

@@ -78,10 +78,7 @@ __device__ void any_true(int64_t outer, int64_t size, int64_t inner, const bool*
 #define TAPE_PAIRS(name, Out, expression)                                                                     \
   namespace {                                                                                                 \
   __device__ void name(int64_t n, Broadcast plan, const int64_t* a, const int64_t* b, Out* out) {             \
-    for_broadcast<2>(n, plan, [&](int64_t i, const int64_t(&at)[2]) {                                         \
-      const int64_t x = a[at[0]], y = b[at[1]];                                                               \
-      out[i] = expression;                                                                                    \
-    });                                                                                                       \
+    for_pairs(n, plan, a, b, out, [](int64_t x, int64_t y) -> Out { return expression; });                    \
   }                                                                                                           \
   }                                                                                                           \
   TAPE_EXPORT_AS(name##_i64, name, (int64_t n, Broadcast plan, const int64_t* a, const int64_t* b, Out* out), \

@@ -14,6 +14,9 @@ __device__ inline Exact operator-(Exact a, Exact b) { return __dsub_rn(a.value, 
 __device__ inline Exact operator*(Exact a, Exact b) { return __dmul_rn(a.value, b.value); }
 __device__ inline Exact operator/(Exact a, Exact b) { return __ddiv_rn(a.value, b.value); }
 
+#define TAPE_FORMULA __device__ inline
+#include "../../kernels/random/formulas.h"
+
 struct Words {
   uint32_t word[4];
 };
@@ -61,35 +64,15 @@ __device__ inline double log_of_positive(double x) {
   const int64_t shifted = bits + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
   const int64_t e = (shifted >> 52) - 1023;
   const Exact m = __longlong_as_double(bits - e * (int64_t{1} << 52));
-  const Exact exponent = static_cast<double>(e);
-  const Exact f = m - 1.0, s = f / (2.0 + f), z = s * s, w = z * z;
-  const Exact t1 = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-  const Exact t2 = z * (6.666666666666735130e-01 +
-                        w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
-  const Exact half = 0.5 * f * f;
-  return (exponent * 6.93147180369123816490e-01 -
-          ((half - (s * (half + t1 + t2) + exponent * 1.90821492927058770002e-10)) - f))
-      .value;
+  return log_of_parts(m, Exact(static_cast<double>(e))).value;
 }
 
 /// sin(2 pi u) and cos(2 pi u) for u in [0, 1): exact range reduction, then fdlibm's polynomials.
 __device__ inline void sine_of_turn(double u, double& sine, double& cosine) {
   const double quarters = 4.0 * u, next = quarters + 0.5;
   const int32_t q = static_cast<int32_t>(next);
-  const Exact r = Exact(quarters - static_cast<double>(q)) * 1.57079632679489661923, z = r * r;
-  const Exact s = r + r * z *
-                          (-1.66666666666666324348e-01 +
-                           z * (8.33333333332248946124e-03 +
-                                z * (-1.98412698298579493134e-04 +
-                                     z * (2.75573137070700676789e-06 +
-                                          z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)))));
-  const Exact c = 1.0 - 0.5 * z +
-                  z * z *
-                      (4.16666666666666019037e-02 +
-                       z * (-1.38888888888741095749e-03 +
-                            z * (2.48015872894767294178e-05 +
-                                 z * (-2.75573143513906633035e-07 +
-                                      z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
+  Exact s = 0, c = 0;
+  sine_near_zero(Exact(quarters - static_cast<double>(q)) * 1.57079632679489661923, s, c);
   const double first = q & 1 ? c.value : s.value, second = q & 1 ? s.value : c.value;
   sine = q & 2 ? -first : first;
   cosine = (q + 1) & 2 ? -second : second;

@@ -43,3 +43,10 @@ __device__ inline void for_broadcast(int64_t n, const tape::kernels::Broadcast& 
   else
     for_offsets<3>(n, plan.rank, plan.sizes, {plan.strides[0], plan.strides[1], plan.strides[2]}, visit);
 }
+
+/// out = f(a, b), broadcast.
+template <class T, class Out, class F>
+__device__ inline void for_pairs(int64_t n, const tape::kernels::Broadcast& plan, const T* a, const T* b, Out* out,
+                                 const F& f) {
+  for_broadcast<2>(n, plan, [&](int64_t i, const int64_t(&at)[2]) { out[i] = f(a[at[0]], b[at[1]]); });
+}

@@ -12,11 +12,13 @@ using cuda_device::Kernel;
 
 inline constexpr int64_t kThreads = 256;
 
+inline int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /// Runs a kernel with a thread per element, for n elements; the threads of a very large grid take several.
 template <class... A>
 void launch_elements(const Kernel& kernel, int64_t n, A... arguments) {
   constexpr int64_t kMostBlocks = 1 << 16;
-  const int64_t blocks = (n + kThreads - 1) / kThreads;
+  const int64_t blocks = quotient_up(n, kThreads);
   kernel({static_cast<uint32_t>(blocks < kMostBlocks ? blocks : kMostBlocks)}, {static_cast<uint32_t>(kThreads)},
          arguments...);
 }

@@ -15,8 +15,6 @@ struct Launch {
   cuda_device::Grid blocks, threads;
 };
 
-inline int64_t quotient_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// Number of threads that share a line of `size` values, `inner` apart. Adjacent lines are read by adjacent threads.
 inline int64_t threads_per_line(int64_t size, int64_t inner) {
   constexpr int64_t kAdjacent = 16, kFew = 8, kForWarp = 1024;

@@ -2,6 +2,9 @@
 
 #include "autograd/kernels/random/philox.h"
 
+#define TAPE_FORMULA TAPE_INLINE
+#include "autograd/kernels/random/formulas.h"
+
 // Compiled with -ffp-contract=off: without fused multiply-adds, results are bitwise identical at every level, so a seed
 // gives the same weights on every CPU.
 
@@ -66,34 +69,15 @@ TAPE_INLINE double log_of_positive(double x) {
   const int64_t e = (shifted >> 52) - 1023;
   const double m = __builtin_bit_cast(double, bits - (e << 52));
   const double exponent = static_cast<double>(static_cast<int32_t>(e));
-  const double f = m - 1.0, s = f / (2.0 + f), z = s * s, w = z * z;
-  const double t1 = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-  const double t2 =
-      z * (6.666666666666735130e-01 +
-           w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
-  const double half = 0.5 * f * f;
-  return exponent * 6.93147180369123816490e-01 -
-         ((half - (s * (half + t1 + t2) + exponent * 1.90821492927058770002e-10)) - f);
+  return log_of_parts(m, exponent);
 }
 
 /// sin(2 pi u) and cos(2 pi u) for u in [0, 1): exact range reduction, then fdlibm's polynomials.
 TAPE_INLINE void sine_of_turn(double u, double& sine, double& cosine) {
   const double quarters = 4.0 * u, next = quarters + 0.5;
   const int32_t q = static_cast<int32_t>(next);
-  const double r = (quarters - static_cast<double>(q)) * 1.57079632679489661923, z = r * r;
-  const double s = r + r * z *
-                           (-1.66666666666666324348e-01 +
-                            z * (8.33333333332248946124e-03 +
-                                 z * (-1.98412698298579493134e-04 +
-                                      z * (2.75573137070700676789e-06 +
-                                           z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)))));
-  const double c = 1.0 - 0.5 * z +
-                   z * z *
-                       (4.16666666666666019037e-02 +
-                        z * (-1.38888888888741095749e-03 +
-                             z * (2.48015872894767294178e-05 +
-                                  z * (-2.75573143513906633035e-07 +
-                                       z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
+  double s = 0, c = 0;
+  sine_near_zero((quarters - static_cast<double>(q)) * 1.57079632679489661923, s, c);
   const double first = (q & 1) ? c : s, second = (q & 1) ? s : c;
   sine = (q & 2) ? -first : first;
   cosine = ((q + 1) & 2) ? -second : second;

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "autograd/device_memory.h"
-#include "autograd/kernels/random/random.h"
 #include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/kernel_call.h"
+#include "autograd/ops/random_call.h"
 
 namespace tape {
 
@@ -33,20 +33,6 @@ Tensor filled(const char* operation, const Shape& shape, const Number& value, co
       dispatch_all(options.dtype, [&]<class T>(T) -> uint64_t { return kernels::element_of(value.to<T>(operation)); });
   run_kernels(operation, options.device, [&](const KernelCall& at) {
     kernels::copy(at).fill(x.numel(), size_of(options.dtype), element, at.out(x));
-  });
-  return x;
-}
-
-/// Random values of a kernel: draw(table, n, seed, counter, values).
-template <class Draw>
-Tensor drawn(const char* operation, const Shape& shape, const TensorOptions& options, Generator& stream,
-             const Draw& draw) {
-  Tensor x = empty(shape, options);
-  const uint64_t counter = stream.advance(x.numel());
-  run_kernels(operation, options.device, [&](const KernelCall& at) {
-    dispatch_floating(operation, options.dtype, [&]<class T>(T) {
-      draw(kernels::random<T>(at), x.numel(), stream.seed(), counter, at.out<T>(x));
-    });
   });
   return x;
 }
@@ -159,18 +145,20 @@ Tensor randn(const Shape& shape, const TensorOptions& options) {
   return randn(shape, options, generator(Stream::init));
 }
 Tensor randn(const Shape& shape, const TensorOptions& options, Generator& stream) {
-  return drawn("randn", shape, options, stream,
-               [](const auto& table, int64_t n, uint64_t seed, uint64_t counter, auto* values) {
-                 table.normal(n, seed, counter, 0, 1, values);
-               });
+  Tensor x = empty(shape, options);
+  fill_by_kernel("randn", x, stream, [](const auto& table, int64_t n, uint64_t seed, uint64_t counter, auto* values) {
+    table.normal(n, seed, counter, 0, 1, values);
+  });
+  return x;
 }
 
 Tensor rand(const Shape& shape, const TensorOptions& options) { return rand(shape, options, generator(Stream::init)); }
 Tensor rand(const Shape& shape, const TensorOptions& options, Generator& stream) {
-  return drawn("rand", shape, options, stream,
-               [](const auto& table, int64_t n, uint64_t seed, uint64_t counter, auto* values) {
-                 table.uniform(n, seed, counter, 0, 1, values);
-               });
+  Tensor x = empty(shape, options);
+  fill_by_kernel("rand", x, stream, [](const auto& table, int64_t n, uint64_t seed, uint64_t counter, auto* values) {
+    table.uniform(n, seed, counter, 0, 1, values);
+  });
+  return x;
 }
 
 Tensor randint(int64_t low, int64_t high, const Shape& shape) {

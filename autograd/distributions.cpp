@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/kernels/random/random.h"
 #include "autograd/normal_quantile.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/index/order.h"
 #include "autograd/ops/index/positions.h"
 #include "autograd/ops/kernel_call.h"
+#include "autograd/ops/random_call.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
 
@@ -82,22 +82,17 @@ Tensor exponential(const Shape& shape, double rate, const TensorOptions& options
   if (!(rate > 0) || std::isinf(rate))
     raise(ErrorKind::config, "exponential: rate must be above 0 and finite, got {}", rate);
   Tensor y = empty(shape, options);
-  const uint64_t counter = stream.advance(y.numel());
-  run_kernels("exponential", options.device, [&](const KernelCall& at) {
-    dispatch_floating("exponential", options.dtype, [&]<class T>(T) {
-      kernels::random<T>(at).exponential(y.numel(), stream.seed(), counter, rate, at.out<T>(y));
-    });
-  });
+  fill_by_kernel("exponential", y, stream,
+                 [rate](const auto& table, int64_t n, uint64_t seed, uint64_t counter, auto* values) {
+                   table.exponential(n, seed, counter, rate, values);
+                 });
   return y;
 }
 
 Tensor gumbel(const Shape& shape, const TensorOptions& options, Generator& stream) {
   Tensor y = empty(shape, options);
-  const uint64_t counter = stream.advance(y.numel());
-  run_kernels("gumbel", options.device, [&](const KernelCall& at) {
-    dispatch_floating("gumbel", options.dtype, [&]<class T>(T) {
-      kernels::random<T>(at).gumbel(y.numel(), stream.seed(), counter, at.out<T>(y));
-    });
+  fill_by_kernel("gumbel", y, stream, [](const auto& table, int64_t n, uint64_t seed, uint64_t counter, auto* values) {
+    table.gumbel(n, seed, counter, values);
   });
   return y;
 }

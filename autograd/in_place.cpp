@@ -2,11 +2,11 @@
 
 #include "autograd/create.h"
 #include "autograd/device_memory.h"
-#include "autograd/kernels/elementwise/common/integer_ops.h"
 #include "autograd/kernels/elementwise/elementwise.h"
 #include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/binary_call.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/kernel_call.h"
@@ -93,15 +93,7 @@ void combine_values(const char* operation, Tensor& x, Binary kind, const Tensor&
   const bool whole = other.impl().offset == x.impl().offset && other.shape() == x.shape();
   const Tensor operand = other.shares_storage(x) && !whole ? other.detach().clone() : other;
   const kernels::Broadcast plan = broadcast_plan(x.shape(), x.shape(), operand.shape());
-  run_kernels(operation, x.device(), [&](const KernelCall& at) {
-    if (x.dtype() == i64) {
-      kernels::integer_ops(at).binary(kind, plan, at.in<int64_t>(x), at.in<int64_t>(operand), at.out<int64_t>(x));
-      return;
-    }
-    dispatch_floating(operation, x.dtype(), [&]<class T>(T) {
-      kernels::elementwise<T>(at).binary(kind, plan, at.in<T>(x), at.in<T>(operand), at.out<T>(x));
-    });
-  });
+  write_binary(operation, kind, plan, x, operand, x);
 }
 
 Tensor& combine(Tensor& x, const char* operation, Binary kind, Tensor (*f)(const Tensor&, const Tensor&),

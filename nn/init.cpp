@@ -3,8 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "autograd/kernels/random/random.h"
-#include "autograd/ops/kernel_call.h"
+#include "autograd/ops/random_call.h"
 #include "autograd/tape/scope.h"
 #include "nn/embedding/embedding.h"
 
@@ -20,24 +19,16 @@ void check_deviation(const char* name, double mean, double stddev) {
 Tensor fill_uniform(const char* name, Tensor x, double low, double high, Generator& stream) {
   if (!std::isfinite(high - low) || low > high)
     raise(ErrorKind::config, "{}: needs finite bounds, low <= high, got {} and {}", name, low, high);
-  const uint64_t counter = stream.advance(x.numel());
-  run_kernels(name, x.device(), [&](const KernelCall& at) {
-    dispatch_floating(name, x.dtype(), [&]<class T>(T) {
-      kernels::random<T>(at).uniform(x.numel(), stream.seed(), counter, static_cast<T>(low), static_cast<T>(high),
-                                     at.out<T>(x));
-    });
+  fill_by_kernel(name, x, stream, [&](const auto& table, int64_t n, uint64_t seed, uint64_t counter, auto* values) {
+    table.uniform(n, seed, counter, low, high, values);
   });
   return x;
 }
 
 Tensor fill_normal(const char* name, Tensor x, double mean, double stddev, Generator& stream) {
   check_deviation(name, mean, stddev);
-  const uint64_t counter = stream.advance(x.numel());
-  run_kernels(name, x.device(), [&](const KernelCall& at) {
-    dispatch_floating(name, x.dtype(), [&]<class T>(T) {
-      kernels::random<T>(at).normal(x.numel(), stream.seed(), counter, static_cast<T>(mean), static_cast<T>(stddev),
-                                    at.out<T>(x));
-    });
+  fill_by_kernel(name, x, stream, [&](const auto& table, int64_t n, uint64_t seed, uint64_t counter, auto* values) {
+    table.normal(n, seed, counter, mean, stddev, values);
   });
   return x;
 }

@@ -17,9 +17,8 @@ class PackedTensor : NonCopyable {
  protected:
   /// Keeps the shape, dtype, device and history of the value, not its memory.
   explicit PackedTensor(const Tensor& value);
-  const Shape& shape() const { return shape_; }      ///< of the packed tensor
-  DType dtype() const { return options_.dtype; }     ///< of the packed tensor
-  Device device() const { return options_.device; }  ///< of the packed tensor
+  const Shape& shape() const { return shape_; }   ///< of the packed tensor
+  DType dtype() const { return options_.dtype; }  ///< of the packed tensor
 
  private:
   /// Called without recording; the caller wraps the result in a new handle.

@@ -22,6 +22,18 @@ void replace(Tensor& tensor, const Tensor& values) {
   if (!tensor.is(values)) tensor.set_data(values.detach());
 }
 
+/// Gives every parameter and buffer the values that `converted` returns for it.
+template <class F>
+void replace_tensors(Module& module, const F& converted) {
+  const NoGrad no_grad;
+  for (NamedTensor& named : module.named_parameters()) {
+    const bool packed = is_kept_packed(named.tensor);
+    replace(named.tensor, converted(named.tensor));
+    keep_packed(named.tensor, packed);
+  }
+  for (NamedTensor& named : module.named_buffers()) replace(named.tensor, converted(named.tensor));
+}
+
 }  // namespace
 
 void Module::add_entry(Entry entry) {
@@ -175,25 +187,12 @@ void Module::prepare_for_inference() {
 
 void Module::to(DType dtype) {
   if (!is_floating(dtype)) raise(ErrorKind::dtype, "to: needs a floating dtype, got {}", to_string(dtype));
-  const NoGrad no_grad;
-  for (NamedTensor& named : named_parameters()) {
-    const bool packed = is_kept_packed(named.tensor);
-    replace(named.tensor, named.tensor.to(dtype));
-    keep_packed(named.tensor, packed);
-  }
-  for (NamedTensor& named : named_buffers())
-    if (is_floating(named.tensor.dtype())) replace(named.tensor, named.tensor.to(dtype));
+  replace_tensors(*this, [&](const Tensor& x) { return is_floating(x.dtype()) ? x.to(dtype) : x; });
   for (auto& [name, module] : named_modules()) module->dtype_changed(dtype);
 }
 
 void Module::to(Device device) {
-  const NoGrad no_grad;
-  for (NamedTensor& named : named_parameters()) {
-    const bool packed = is_kept_packed(named.tensor);
-    replace(named.tensor, named.tensor.to(device));
-    keep_packed(named.tensor, packed);
-  }
-  for (NamedTensor& named : named_buffers()) replace(named.tensor, named.tensor.to(device));
+  replace_tensors(*this, [&](const Tensor& x) { return x.to(device); });
 }
 
 void Module::requires_grad_(bool requires_grad) {

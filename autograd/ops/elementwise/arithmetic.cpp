@@ -15,20 +15,25 @@
 
 namespace tape {
 
+void write_binary(const char* operation, kernels::Binary kind, const kernels::Broadcast& plan, const Tensor& a,
+                  const Tensor& b, Tensor& out) {
+  run_kernels(operation, out.device(), [&](const KernelCall& at) {
+    if (out.dtype() == i64) {
+      kernels::integer_ops(at).binary(kind, plan, at.in<int64_t>(a), at.in<int64_t>(b), at.out<int64_t>(out));
+      return;
+    }
+    dispatch_floating(operation, out.dtype(), [&]<class T>(T) {
+      kernels::elementwise<T>(at).binary(kind, plan, at.in<T>(a), at.in<T>(b), at.out<T>(out));
+    });
+  });
+}
+
 Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& a, const Tensor& b) {
   TAPE_ASSERT(same_compute_dtype(a, b));
   const Shape shape = broadcast_shapes(operation, a.shape(), b.shape());
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
   Tensor out = empty(shape, a.options());
-  run_kernels(operation, a.device(), [&](const KernelCall& at) {
-    if (a.dtype() == i64) {
-      kernels::integer_ops(at).binary(kind, plan, at.in<int64_t>(a), at.in<int64_t>(b), at.out<int64_t>(out));
-      return;
-    }
-    dispatch_floating(operation, a.dtype(), [&]<class T>(T) {
-      kernels::elementwise<T>(at).binary(kind, plan, at.in<T>(a), at.in<T>(b), at.out<T>(out));
-    });
-  });
+  write_binary(operation, kind, plan, a, b, out);
   return out;
 }
 

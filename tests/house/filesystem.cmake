@@ -2,6 +2,7 @@
 # reach a user as an internal error. Use the functions of base/path.h, which throw tape::Error, or pass a std::error_code,
 # named `failed`, `ignored`, `not_there` or `unused` so that this check recognizes it.
 cmake_minimum_required(VERSION 3.22)
+include(${CMAKE_CURRENT_LIST_DIR}/sources.cmake)
 
 set(calls absolute canonical copy copy_file create_directories create_directory create_symlink current_path
   directory_iterator equivalent exists file_size is_directory is_empty is_fifo is_regular_file is_symlink last_write_time
@@ -9,14 +10,7 @@ set(calls absolute canonical copy copy_file create_directories create_directory 
   symlink_status temp_directory_path weakly_canonical)
 list(JOIN calls "|" calls)
 
-set(folders base autograd nn optim models text train inspect tools)
-list(TRANSFORM folders PREPEND "${ROOT}/")
-list(TRANSFORM folders APPEND "/*.h" OUTPUT_VARIABLE headers)
-list(TRANSFORM folders APPEND "/*.cpp" OUTPUT_VARIABLE bodies)
-file(GLOB_RECURSE sources RELATIVE ${ROOT} ${headers} ${bodies})
-if(NOT sources)
-  message(FATAL_ERROR "no sources in ${ROOT}")
-endif()
+library_sources(sources base autograd nn optim models text train inspect tools)
 foreach(source IN LISTS sources)
   file(STRINGS ${ROOT}/${source} found REGEX "(fs|filesystem)::[a-z_]+" LIMIT_COUNT 1)
   if(source STREQUAL "base/path.cpp" OR NOT found)

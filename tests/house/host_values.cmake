@@ -4,6 +4,7 @@
 # Operations get their kernels and addresses from a KernelCall (autograd/ops/kernel_call.h); others use to_vector() and
 # from_vector().
 cmake_minimum_required(VERSION 3.22)
+include(${CMAKE_CURRENT_LIST_DIR}/sources.cmake)
 
 # Kernels and the host side of devices; tensors themselves and their creation from values of the host; files; what people
 # look at; the gradient check, which moves single values; copies of weights for the CPU; communication between processes.
@@ -12,14 +13,7 @@ models/(gguf|onnx)/|train/distributed/|autograd/tape/graph[.]cpp|autograd/ops/pr
 # Tables that only the CPU has, and functions that are no tables.
 set(of_the_cpu "unique<T>|int8_rows|exchange|num_threads|flop_counter|cpu_name|blas_info|isa|products_in_use")
 
-set(folders autograd nn optim text models train inspect)
-list(TRANSFORM folders PREPEND "${ROOT}/")
-list(TRANSFORM folders APPEND "/*.h" OUTPUT_VARIABLE headers)
-list(TRANSFORM folders APPEND "/*.cpp" OUTPUT_VARIABLE bodies)
-file(GLOB_RECURSE sources RELATIVE ${ROOT} ${headers} ${bodies})
-if(NOT sources)
-  message(FATAL_ERROR "no sources in ${ROOT}")
-endif()
+library_sources(sources autograd nn optim text models train inspect)
 foreach(source IN LISTS sources)
   if(source MATCHES "${allowed}")
     continue()

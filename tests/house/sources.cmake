@@ -1,0 +1,11 @@
+# library_sources(RESULT FOLDER...): sets RESULT to the headers and sources of these folders, as paths from ROOT.
+function(library_sources result)
+  list(TRANSFORM ARGN PREPEND "${ROOT}/" OUTPUT_VARIABLE folders)
+  list(TRANSFORM folders APPEND "/*.h" OUTPUT_VARIABLE headers)
+  list(TRANSFORM folders APPEND "/*.cpp" OUTPUT_VARIABLE bodies)
+  file(GLOB_RECURSE sources RELATIVE ${ROOT} ${headers} ${bodies})
+  if(NOT sources)
+    message(FATAL_ERROR "no sources in ${ROOT}")
+  endif()
+  set(${result} ${sources} PARENT_SCOPE)
+endfunction()

@@ -6,6 +6,7 @@
 #include "autograd/normal_quantile.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/index/order.h"
 #include "autograd/ops/index/positions.h"
 #include "autograd/ops/kernel_call.h"
@@ -52,15 +53,12 @@ Tensor with_replacement(const Tensor& rows, int64_t count, Generator& stream) {
 }
 
 void check_probabilities(const Tensor& p) {
-  dispatch_floating("bernoulli", p.dtype(), [&]<class T>(T) {
-    run_on_host("bernoulli", p.device(), [&](const KernelCall& at) {
-      const T* chances = at.in<T>(p);
-      for (int64_t i = 0; i < p.numel(); ++i)
-        if (!(chances[i] >= 0 && chances[i] <= 1))
-          raise(ErrorKind::numeric, "bernoulli: probability {} at position {} is outside [0, 1]", chances[i],
-                position_text(p.shape(), i));
-    });
-  });
+  const NoGrad no_grad;
+  check_none(ErrorKind::numeric, "bernoulli", logical_not(logical_and(ge(p, 0), le(p, 1))),
+             [p = p.detach()](int64_t position) {
+               return fmt::format("probability {} at position {} is outside [0, 1]",
+                                  reshape(p, {p.numel()})[position].item(), position_text(p.shape(), position));
+             });
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ void Adam::update(const KernelCall& at, const std::vector<Update>& updates, doub
     });
   }
   const Tensor scale = scalar(gradient_scale, {f64, updates.front().of.values.device()});
-  const kernels::GradientState gradients{.scale = at.in<double>(scale)};
+  const kernels::GradientState gradients{.scale = at.in<double>(scale), .failed = at.failed_checks()};
   update_halves(at, gradients, steps, halves);
   whole.run([&]<class T>(int64_t count, const kernels::AdamUpdate<T>* of) {
     kernels::optimizer<T>(at).adam(gradients, steps.size(), steps.data(), count, of);

@@ -155,12 +155,26 @@ DType Optimizer::state_dtype(const Slot& slot) const {
   return settings_.halves && slot.parameter.dtype() == f32 ? bf16 : slot.parameter.dtype();
 }
 
-void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite) {
+void Optimizer::check_gradients(const std::vector<ShardGradient>& parts) const {
+  for (const DType dtype : {f32, f64}) {
+    Tensors gradients;
+    std::vector<std::pair<Tensor, size_t>> parameters;
+    for (const ShardGradient& part : parts)
+      if (part.gradient.dtype() == dtype) {
+        gradients.push_back(part.gradient);
+        parameters.emplace_back(slots_[part.parameter].parameter, part.parameter);
+      }
+    check_finite("step", gradients, [name = settings_.name, of = std::move(parameters)](int64_t index) {
+      const auto& [parameter, number] = of[static_cast<size_t>(index)];
+      return fmt::format("{}: the gradient of {} contains NaN or infinity; nothing was changed", name,
+                         parameter_label(parameter, number));
+    });
+  }
+}
+
+void Optimizer::prepare(size_t index, const Tensor& gradient) {
   Slot& slot = slots_[index];
   const Tensor& parameter = slot.parameter;
-  if (settings_.check_finite && !known_finite && !all_finite("step", {gradient}))
-    raise(ErrorKind::numeric, "{}: the gradient of {} contains NaN or infinity; nothing was changed", settings_.name,
-          label(index));
   if (slot.kept.empty()) {
     Tensors kept;
     for (size_t i = 0; i < settings_.state_names.size(); ++i)
@@ -210,7 +224,8 @@ void Optimizer::step_shards(const std::vector<ShardGradient>& parts, const StepO
   const NoGrad no_grad;
   check_not_negative(settings_.name, "gradient_scale", options.gradient_scale);
   // Everything that can fail happens before the first change.
-  for (const ShardGradient& part : parts) prepare(part.parameter, part.gradient, options.known_finite);
+  if (settings_.check_finite && !options.known_finite) check_gradients(parts);
+  for (const ShardGradient& part : parts) prepare(part.parameter, part.gradient);
   std::vector<Update> updates;
   updates.reserve(parts.size());
   for (const ShardGradient& part : parts) {

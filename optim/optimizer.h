@@ -78,6 +78,9 @@ class Optimizer {
   /// Updates every parameter that has a gradient in place; a later backward through the old values fails. Throws Error
   /// (numeric) with the parameter's name if a gradient contains NaN or infinity (unless .check_finite is false), Error
   /// (graph) if a parameter changed its shape or dtype since the last step. Changes nothing in either case.
+  ///
+  /// On a GPU nothing is updated either, but the Error (numeric) is thrown by the next call that waits for the GPU,
+  /// such as item(), and the step is counted.
   void step(const StepOptions& options = {});
   /// Updates one parameter with its gradient; has no effect without one.
   void step_parameter(size_t number, const StepOptions& options = {});
@@ -152,7 +155,8 @@ class Optimizer {
   friend class ScopedOptimizerState;
   void set_scheduled_lr(double lr);
   DType state_dtype(const Slot& slot) const;
-  void prepare(size_t index, const Tensor& gradient, bool known_finite);
+  void check_gradients(const std::vector<ShardGradient>& parts) const;
+  void prepare(size_t index, const Tensor& gradient);
   void add_gradient(size_t number, std::vector<ShardGradient>& gradients) const;
 
   Settings settings_;

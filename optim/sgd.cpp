@@ -53,8 +53,9 @@ void Sgd::update(const KernelCall& at, const std::vector<Update>& updates, doubl
     });
   }
   const Tensor scale = scalar(gradient_scale, {f64, updates.front().of.values.device()});
+  const kernels::GradientState gradients{.scale = at.in<double>(scale), .failed = at.failed_checks()};
   all.run([&]<class T>(int64_t count, const kernels::SgdUpdate<T>* of) {
-    kernels::optimizer<T>(at).sgd({.scale = at.in<double>(scale)}, steps.size(), steps.data(), count, of);
+    kernels::optimizer<T>(at).sgd(gradients, steps.size(), steps.data(), count, of);
   });
 }
 

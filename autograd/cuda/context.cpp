@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "autograd/cuda/late_checks.h"
 #include "autograd/cuda/memory_pool.h"
 #include "base/error.h"
 
@@ -27,6 +29,7 @@ Contexts& contexts() {
 }
 
 thread_local int device_of_thread = 0;
+std::atomic<int64_t> wait_count = 0;
 
 /// The context that is current on this thread, valid for a device of a driver.
 struct CurrentContext {
@@ -68,6 +71,7 @@ std::unique_ptr<Context> create_context(int index) {
   constexpr unsigned kNonBlocking = 1;  // not ordered with the default stream, which nothing here uses
   check(table.stream_create(&c.stream, kNonBlocking), "cuStreamCreate");
   c.memory = std::make_unique<MemoryPool>(c);
+  c.checks = std::make_unique<LateChecks>(c);
   return created;
 }
 
@@ -116,10 +120,14 @@ UseDevice::~UseDevice() {
   current_context.device = -1;
 }
 
-void synchronize() {
-  const Context& c = context();
-  check(c.driver->stream_synchronize(c.stream), "synchronize");
+void synchronize() { wait("synchronize"); }
+
+void wait(const char* what) {
+  ++wait_count;
+  context().checks->wait(what);
 }
+
+int64_t waits() { return wait_count; }
 
 std::string error_text(const Driver& table, Result result) {
   const char* name = nullptr;

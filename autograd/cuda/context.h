@@ -11,6 +11,7 @@
 
 namespace tape::cuda_device {
 
+class LateChecks;
 class MemoryPool;
 class Module;
 
@@ -31,6 +32,7 @@ struct Context : NonCopyable {
   bool blocking = false;           ///< whether each launch waits for its kernel (TAPE_CUDA_BLOCKING=1)
 
   std::unique_ptr<MemoryPool> memory;                   ///< allocator of its memory
+  std::unique_ptr<LateChecks> checks;                   ///< checks of values on the device
   std::vector<std::pair<const Module*, void*>> loaded;  ///< modules of kernels and the driver's handles
 };
 
@@ -51,8 +53,13 @@ class UseDevice : NonCopyable {
   int before_;
 };
 
-/// Waits until everything on the current device is done. Throws Error (device) if a kernel failed.
+/// Waits until everything on the current device is done. Throws Error (device) if a kernel failed, and what a check of
+/// values (device_checks.h) found.
 void synchronize();
+/// The same for a call that is named in errors, `what`.
+void wait(const char* what);
+/// How often the host has waited for a device.
+int64_t waits();
 
 /// Throws Error (device) unless `result` is success: "cuda: WHAT: invalid argument (CUDA_ERROR_INVALID_VALUE)". For an
 /// error of an earlier kernel the message explains how to find that kernel, for a lost device what to do.

@@ -78,7 +78,7 @@ void copy_to_host(void* host, const void* device, int64_t bytes) {
   const Context& c = context();
   check(c.driver->memcpy_to_host(host, device_pointer(device), static_cast<size_t>(bytes), c.stream),
         "copy to the host");
-  check(c.driver->stream_synchronize(c.stream), "copy to the host");
+  wait("copy to the host");
 }
 
 void copy_on_device(void* to, const void* from, int64_t bytes) {

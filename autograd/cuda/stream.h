@@ -14,7 +14,7 @@ namespace tape::cuda_device {
 
 /// Copies to the device. Pageable memory can be changed after the call, pinned memory after synchronize().
 void copy_to_device(void* device, const void* host, int64_t bytes);
-/// Copies to the host, and waits. Throws Error (device) if a kernel before it failed.
+/// Copies to the host, and waits (wait() of context.h).
 void copy_to_host(void* host, const void* device, int64_t bytes);
 /// Copies within the device. The ranges must not overlap.
 void copy_on_device(void* to, const void* from, int64_t bytes);

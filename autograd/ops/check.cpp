@@ -1,7 +1,10 @@
 #include "autograd/ops/check.h"
 
 #include <limits>
+#include <utility>
 
+#include "autograd/kernels/index/common/take.h"
+#include "autograd/ops/kernel_call.h"
 #include "base/error.h"
 
 namespace tape {
@@ -48,6 +51,22 @@ void check_product_size(const char* operation, int64_t size) {
 
 void check_dropout(const char* name, double p) {
   if (!(p >= 0 && p < 1)) raise(ErrorKind::config, "{}: the probability must be in [0, 1), got {}", name, p);
+}
+
+void check_none(ErrorKind kind, const char* operation, const Tensor& flags,
+                std::function<std::string(int64_t position)> message) {
+  const ValueCheck none = {kind, [operation, text = std::move(message)](int64_t position, int64_t) {
+                             return fmt::format("{}: {}", operation, text(position));
+                           }};
+  run_kernels(operation, flags.device(), [&](const KernelCall& at) {
+    at.check(none, [&](int64_t number, kernels::Finding* finding) {
+      kernels::take(at).check_flags(flags.numel(), at.in<bool>(flags), number, finding);
+    });
+  });
+}
+
+void check_none(ErrorKind kind, const char* operation, const Tensor& flags, std::string message) {
+  check_none(kind, operation, flags, [text = std::move(message)](int64_t) { return text; });
 }
 
 }  // namespace tape

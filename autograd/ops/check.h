@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "../tensor.h"
 
 // Argument checks shared by operations of several families.
@@ -24,5 +27,11 @@ void check_product_size(const char* operation, int64_t size);
 
 /// Throws Error (config) `name: the probability must be in [0, 1), got p`.
 void check_dropout(const char* name, double p);
+
+/// Throws the Error, `operation: message`, if a flag is set; on a GPU as device_checks.h says. The message may depend
+/// on the row-major position of the first one.
+void check_none(ErrorKind kind, const char* operation, const Tensor& flags,
+                std::function<std::string(int64_t position)> message);
+void check_none(ErrorKind kind, const char* operation, const Tensor& flags, std::string message);
 
 }  // namespace tape

@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "../device_checks.h"
 #include "../kernels/runtime/common/isa.h"
 #include "../tensor.h"
 
@@ -49,6 +50,24 @@ class KernelCall : public kernels::Target {
     }
     return value;
   }
+
+  /// Checks values by a kernel, run(number, finding), which writes what it finds to an empty *finding. On the CPU
+  /// throws the check's Error; on a GPU the next call that waits for it does.
+  template <class Run>
+  void check(const ValueCheck& that, const Run& run) const {
+    if (device.is_cpu()) {
+      kernels::Finding found;
+      run(int64_t{1}, &found);
+      if (found.check) throw Error(that.kind, that.message(found.position, found.value));
+    } else {
+      const device_checks::Place place = device_checks::begin(that);
+      run(place.number, place.finding);
+      device_checks::end();
+    }
+  }
+
+  /// What failed checks have found, for kernels that must then have no effect; null on the CPU, where a check throws.
+  const kernels::Finding* failed_checks() const { return device.is_cpu() ? nullptr : device_checks::findings(); }
 
  private:
   void* address(const Tensor& x, DType asked, bool write) const {

@@ -2,6 +2,7 @@
 
 #include "autograd/cuda/context.h"
 #include "autograd/cuda/stream.h"
+#include "autograd/device_checks.h"
 #include "base/error.h"
 
 namespace tape::device_memory {
@@ -28,6 +29,12 @@ void within(Device device, void*, Device, const void*, int64_t) { refuse(device)
 void clear(Device device, void*, int64_t) { refuse(device); }
 
 }  // namespace tape::device_memory
+
+namespace tape::device_checks {
+Place begin(const ValueCheck&) { device_memory::refuse(cuda); }
+void end() {}
+const kernels::Finding* findings() { device_memory::refuse(cuda); }
+}  // namespace tape::device_checks
 
 namespace tape::cuda_device {
 LaunchingOperation::LaunchingOperation(const char*) : before_(nullptr) {}

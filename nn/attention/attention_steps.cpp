@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "autograd/create.h"
+#include "autograd/device_checks.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/reduce/reduce.h"
 
@@ -31,7 +32,7 @@ Mask uniform_if_all_hidden(const Mask& mask, DType dtype) {
   const Tensor& kept = mask.keep_mask();
   if (!kept.defined() || kept.rank() == 0) return mask;
   const Tensor hidden = logical_not(any(kept, {-1}, Dims::keep));
-  if (!any(hidden).item<bool>()) return mask;
+  if (!reading_waits(hidden.device()) && !any(hidden).item<bool>()) return mask;
   // Low enough that a score added to it is rounded away.
   constexpr double kLowest = std::numeric_limits<float>::lowest();
   const TensorOptions like(dtype, kept.device());

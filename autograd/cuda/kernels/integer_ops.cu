@@ -27,9 +27,9 @@ __device__ int64_t power_of(int64_t x, int64_t y) {
   return result;
 }
 
-/// The remainder with the sign of y.
+/// The remainder with the sign of y; 0 for y = 0, which the caller has refused and is reported later.
 __device__ int64_t remainder_of(int64_t x, int64_t y) {
-  const int64_t rest = y == -1 ? 0 : x % y;
+  const int64_t rest = y == -1 || y == 0 ? 0 : x % y;
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 

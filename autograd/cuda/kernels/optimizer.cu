@@ -1,14 +1,17 @@
 // Updates of many parameters at once, with a block for each chunk of a parameter. The scale of the gradients and
-// whether they are finite were computed on the device, and are null if there is nothing to scale or to check.
+// the failed check are computed on the device, and are null if there is nothing to scale or to check.
+#include "autograd/kernels/runtime/common/finding.h"
 #include "device.h"
 #include "optimizer_batch.h"
 
+using tape::kernels::Finding;
+
 namespace {
 
-/// Calls update(parameter, its factors, i) for the values of this block's chunk, unless a gradient is not finite.
+/// Calls update(parameter, its factors, i) for the values of this block's chunk, unless a check has failed.
 template <class Parameter, class Update>
-__device__ void for_values(const OptimizerBatch<Parameter>& batch, const bool* finite, const Update& update) {
-  if (finite && !*finite) return;
+__device__ void for_values(const OptimizerBatch<Parameter>& batch, const Finding* failed, const Update& update) {
+  if (failed && failed->check) return;
   const int64_t chunk = blockIdx.x;
   int64_t low = 0, high = batch.count;  // first[low] <= chunk < first[high]
   while (high - low > 1) {
@@ -27,9 +30,9 @@ __device__ T scale_of(const double* scale) {
 
 /// m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2, p -= lr / c1 m / (sqrt(v) / sqrt(c2) + eps)
 template <class T>
-__device__ void adam(OptimizerBatch<AdamParameter<T>> batch, const double* scale, const bool* finite) {
+__device__ void adam(OptimizerBatch<AdamParameter<T>> batch, const double* scale, const Finding* failed) {
   const T factor = scale_of<T>(scale);
-  for_values(batch, finite, [=](const AdamParameter<T>& of, const AdamFactors<T>& f, int64_t i) {
+  for_values(batch, failed, [=](const AdamParameter<T>& of, const AdamFactors<T>& f, int64_t i) {
     const T p = of.parameter[i];
     T g = of.gradient[i] * factor;
     if (f.decay != 0) g += p * f.decay;
@@ -42,9 +45,9 @@ __device__ void adam(OptimizerBatch<AdamParameter<T>> batch, const double* scale
 
 /// b = momentum b + (1 - dampening) g, p -= lr (g + momentum b with Nesterov, else b)
 template <class T>
-__device__ void sgd(OptimizerBatch<SgdParameter<T>> batch, const double* scale, const bool* finite) {
+__device__ void sgd(OptimizerBatch<SgdParameter<T>> batch, const double* scale, const Finding* failed) {
   const T factor = scale_of<T>(scale);
-  for_values(batch, finite, [=](const SgdParameter<T>& of, const SgdFactors<T>& f, int64_t i) {
+  for_values(batch, failed, [=](const SgdParameter<T>& of, const SgdFactors<T>& f, int64_t i) {
     const T p = of.parameter[i];
     T g = of.gradient[i] * factor;
     if (f.decay != 0) g += p * f.decay;
@@ -59,7 +62,7 @@ __device__ void sgd(OptimizerBatch<SgdParameter<T>> batch, const double* scale, 
 
 }  // namespace
 
-TAPE_EXPORT(adam, (OptimizerBatch<AdamParameter<T>> batch, const double* scale, const bool* finite),
-            (batch, scale, finite))
-TAPE_EXPORT(sgd, (OptimizerBatch<SgdParameter<T>> batch, const double* scale, const bool* finite),
-            (batch, scale, finite))
+TAPE_EXPORT(adam, (OptimizerBatch<AdamParameter<T>> batch, const double* scale, const Finding* failed),
+            (batch, scale, failed))
+TAPE_EXPORT(sgd, (OptimizerBatch<SgdParameter<T>> batch, const double* scale, const Finding* failed),
+            (batch, scale, failed))

@@ -63,45 +63,48 @@ __device__ void reduce_min(FoldShape shape, const T* x, const int64_t* positions
   best_of_lines<false>(shape, x, positions, y, index);
 }
 
-/// partial[part] = sum of term(value) over that part, with a block per part.
-template <class T, class Term>
-__device__ void sum_of_parts(const Spans<T>& spans, double* partial, const Term& term) {
-  const int64_t part = blockIdx.x;
+/// The span that the part of this block belongs to.
+template <class T>
+__device__ int64_t span_of_block(const Spans<T>& spans) {
   int64_t low = 0, high = spans.count;  // first[low] <= part < first[high]
   while (high - low > 1) {
     const int64_t middle = (low + high) / 2;
-    (spans.first[middle] <= part ? low : high) = middle;
+    (spans.first[middle] <= static_cast<int64_t>(blockIdx.x) ? low : high) = middle;
   }
-  const int64_t begin = (part - spans.first[low]) * spans.kPart;
-  const T* const values = spans.values[low];
+  return low;
+}
+/// Sum of term(value) over the part of this block.
+template <class T, class Term>
+__device__ double sum_of_part(const Spans<T>& spans, int64_t span, const Term& term) {
+  const int64_t begin = (static_cast<int64_t>(blockIdx.x) - spans.first[span]) * spans.kPart;
+  const T* const values = spans.values[span];
   double sum = 0;
-  for_positions(begin, min(spans.n[low], begin + spans.kPart), [&](int64_t i) { sum += term(values[i]); });
-  sum = over_line(sum, Add());
-  if (threadIdx.x == 0) partial[part] = sum;
-}
-template <class T>
-__device__ void span_squares(Spans<T> spans, double* partial) {
-  sum_of_parts(spans, partial, [](T v) { return static_cast<double>(v) * static_cast<double>(v); });
-}
-/// Counts values that are not finite.
-template <class T>
-__device__ void span_not_finite(Spans<T> spans, double* partial) {
-  sum_of_parts(spans, partial, [](T v) { return v - v == 0 ? 0.0 : 1.0; });
-}
-
-/// The sum of n values, in one block.
-__device__ double sum_of_partial(int64_t n, const double* partial) {
-  double sum = 0;
-  for_positions(0, n, [&](int64_t i) { sum += partial[i]; });
+  for_positions(begin, min(spans.n[span], begin + spans.kPart), [&](int64_t i) { sum += term(values[i]); });
   return over_line(sum, Add());
 }
-__device__ void span_sum(int64_t n, const double* partial, double* result) {
-  const double sum = sum_of_partial(n, partial);
-  if (threadIdx.x == 0) *result = sum;
+/// partial[part] = sum of squares over that part, with a block per part.
+template <class T>
+__device__ void span_squares(Spans<T> spans, double* partial) {
+  const double sum =
+      sum_of_part(spans, span_of_block(spans), [](T v) { return static_cast<double>(v) * static_cast<double>(v); });
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
-__device__ void span_sum_is_zero(int64_t n, const double* partial, bool* result) {
-  const double sum = sum_of_partial(n, partial);
-  if (threadIdx.x == 0) *result = sum == 0;
+/// *first = the smallest index, counted from `base`, of a span with a value that is not finite; it starts as -1, the
+/// largest unsigned number.
+template <class T>
+__device__ void span_not_finite(Spans<T> spans, int64_t base, int64_t* first) {
+  const int64_t span = span_of_block(spans);
+  const double bad = sum_of_part(spans, span, [](T v) { return v - v == 0 ? 0.0 : 1.0; });
+  if (threadIdx.x == 0 && bad != 0)
+    atomicMin(reinterpret_cast<unsigned long long*>(first), static_cast<unsigned long long>(base + span));
+}
+
+/// *result = the sum of n values, in one block.
+__device__ void span_sum(int64_t n, const double* partial, double* result) {
+  double sum = 0;
+  for_positions(0, n, [&](int64_t i) { sum += partial[i]; });
+  sum = over_line(sum, Add());
+  if (threadIdx.x == 0) *result = sum;
 }
 
 }  // namespace
@@ -112,6 +115,5 @@ TAPE_EXPORT(reduce_max, (FoldShape shape, const T* x, const int64_t* positions, 
 TAPE_EXPORT(reduce_min, (FoldShape shape, const T* x, const int64_t* positions, T* y, int64_t* index),
             (shape, x, positions, y, index))
 TAPE_EXPORT(span_squares, (Spans<T> spans, double* partial), (spans, partial))
-TAPE_EXPORT(span_not_finite, (Spans<T> spans, double* partial), (spans, partial))
+TAPE_EXPORT(span_not_finite, (Spans<T> spans, int64_t base, int64_t* first), (spans, base, first))
 TAPE_EXPORT_ONE(span_sum, (int64_t n, const double* partial, double* result), (n, partial, result))
-TAPE_EXPORT_ONE(span_sum_is_zero, (int64_t n, const double* partial, bool* result), (n, partial, result))

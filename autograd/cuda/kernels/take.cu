@@ -1,7 +1,11 @@
 // Kernels of TakeKernels (autograd/kernels/index/common/take.h).
 #include "autograd/cuda/kernels/sized.h"
+#include "autograd/kernels/index/common/index_range.h"
 #include "autograd/kernels/runtime/common/axes.h"
+#include "autograd/kernels/runtime/common/finding.h"
 
+using tape::kernels::Finding;
+using tape::kernels::IndexRange;
 using tape::kernels::Sizes;
 
 namespace {
@@ -76,18 +80,41 @@ __device__ void mark_last(int64_t n, int64_t size, int64_t inner, int64_t count,
 
 __device__ void set_flag(const int* value, bool* flag) { *flag = *value != 0; }
 
-/// *place = the first position with an index outside [low, size); it starts as -1, the largest unsigned number.
-__device__ void first_out_of_range(int64_t n, const int64_t* index, int64_t low, int64_t size, int64_t* place) {
-  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid())
-    if (index[i] < low || index[i] >= size) {
-      atomicMin(reinterpret_cast<unsigned long long*>(place), static_cast<unsigned long long>(i));
-      return;  // the thread's next positions are later ones
-    }
+constexpr unsigned long long kNone = ~0ULL;
+
+/// The smallest position of the threads of a block, in all of them; kNone where a thread has none.
+__device__ unsigned long long first_of_block(unsigned long long mine) {
+  __shared__ unsigned long long first;
+  if (threadIdx.x == 0) first = kNone;
+  __syncthreads();
+  if (mine != kNone) atomicMin(&first, mine);
+  __syncthreads();
+  return first;
 }
 
-__device__ void wrap_negative(int64_t n, const int64_t* index, int64_t size, int64_t* wrapped) {
-  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid())
-    wrapped[i] = index[i] < 0 ? index[i] + size : index[i];
+/// By one block, since checks are short, and positions must be compared.
+__device__ void check_index(IndexRange range, const int64_t* index, int64_t* kept, int64_t number, Finding* finding) {
+  unsigned long long mine = kNone;
+  const auto place = [&](int64_t i) { return i / range.count * range.stride + i % range.count; };
+  for (int64_t i = threadIdx.x; i < range.lines * range.count; i += blockDim.x) {
+    const int64_t value = index[place(i)];
+    if (mine == kNone && !range.accepts(value)) mine = static_cast<unsigned long long>(i);
+    if (kept) kept[i] = range.kept(value);
+  }
+  const auto first = static_cast<int64_t>(first_of_block(mine));
+  if (threadIdx.x == 0 && first >= 0 && finding->check == 0) *finding = {number, first, index[place(first)]};
+}
+
+__device__ void check_flags(int64_t n, const bool* flags, int64_t number, Finding* finding) {
+  unsigned long long mine = kNone;
+  for (int64_t i = threadIdx.x; i < n; i += blockDim.x)
+    if (mine == kNone && flags[i]) mine = static_cast<unsigned long long>(i);
+  const auto first = static_cast<int64_t>(first_of_block(mine));
+  if (threadIdx.x == 0 && first >= 0 && finding->check == 0) *finding = {number, first, 1};
+}
+
+__device__ void note_position(const int64_t* position, int64_t number, Finding* finding) {
+  if (finding->check == 0 && *position >= 0) *finding = {number, *position, 0};
 }
 
 /// counts[id] += 1 for each id; sums of integers do not depend on their order.
@@ -203,10 +230,11 @@ TAPE_EXPORT_ONE(mark_last,
                  bool* last, int* repeats),
                 (n, size, inner, count, index, latest, last, repeats))
 TAPE_EXPORT_ONE(set_flag, (const int* value, bool* flag), (value, flag))
-TAPE_EXPORT_ONE(first_out_of_range, (int64_t n, const int64_t* index, int64_t low, int64_t size, int64_t* place),
-                (n, index, low, size, place))
-TAPE_EXPORT_ONE(wrap_negative, (int64_t n, const int64_t* index, int64_t size, int64_t* wrapped),
-                (n, index, size, wrapped))
+TAPE_EXPORT_ONE(check_index, (IndexRange range, const int64_t* index, int64_t* kept, int64_t number, Finding* finding),
+                (range, index, kept, number, finding))
+TAPE_EXPORT_ONE(check_flags, (int64_t n, const bool* flags, int64_t number, Finding* finding),
+                (n, flags, number, finding))
+TAPE_EXPORT_ONE(note_position, (const int64_t* position, int64_t number, Finding* finding), (position, number, finding))
 TAPE_EXPORT_ONE(bincount, (int64_t n, const int64_t* ids, int64_t* counts), (n, ids, counts))
 TAPE_EXPORT_ONE(count_true, (int64_t n, const bool* flags, int64_t* count), (n, flags, count))
 TAPE_EXPORT_ONE(exclusive_sums, (int64_t n, const int64_t* values, int64_t* sums), (n, values, sums))

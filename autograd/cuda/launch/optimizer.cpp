@@ -50,7 +50,7 @@ void update_in_batches(const FloatKernels& kernel, const GradientState& gradient
   Batch batch = {};
   int64_t group = -1, factors = 0, chunks = 0;
   const auto launch = [&] {
-    kernel.of<T>()({static_cast<uint32_t>(chunks)}, {256}, batch, gradients.scale, gradients.finite);
+    kernel.of<T>()({static_cast<uint32_t>(chunks)}, {256}, batch, gradients.scale, gradients.failed);
     batch.count = factors = chunks = 0;
     group = -1;
   };

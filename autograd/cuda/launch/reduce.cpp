@@ -12,7 +12,6 @@ constinit const FloatKernels kReduceMin = TAPE_FLOAT_KERNELS(reduce_min);
 constinit const FloatKernels kSpanSquares = TAPE_FLOAT_KERNELS(span_squares);
 constinit const FloatKernels kSpanNotFinite = TAPE_FLOAT_KERNELS(span_not_finite);
 constinit const cuda_device::Kernel kSpanSum("span_sum");
-constinit const cuda_device::Kernel kSpanSumIsZero("span_sum_is_zero");
 
 template <class T>
 void best_in_parts(const FloatKernels& kernel, int64_t outer, int64_t size, int64_t inner, const T* x,
@@ -37,14 +36,16 @@ void min_of_lines(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, 
 }
 
 /// The sums of `kernel` over the parts of all spans, combined by `finish` into *result.
-template <class T, class R>
-void reduce_spans(const FloatKernels& kernel, const cuda_device::Kernel& finish, int64_t count, const Span<T>* spans,
-                  R* result) {
-  const auto parts_of = [](const Span<T>& span) { return quotient_up(span.n, Spans<T>::kPart); };
-  int64_t parts = 0;
-  for (int64_t s = 0; s < count; ++s) parts += parts_of(spans[s]);
-  const DeviceScratch<double> partial(std::max<int64_t>(1, parts));
-  double* to = partial.get();
+/// Number of parts of a span.
+template <class T>
+int64_t parts_of(const Span<T>& span) {
+  return quotient_up(span.n, Spans<T>::kPart);
+}
+
+/// Calls launch(spans, begin, parts) for as many spans at a time as fit into the arguments of a kernel, from index
+/// `begin` on, which have `parts` parts.
+template <class T, class Launch>
+void for_spans(int64_t count, const Span<T>* spans, const Launch& launch) {
   for (int64_t begin = 0; begin < count; begin += Spans<T>::kMost) {
     Spans<T> some = {};
     some.count = std::min<int64_t>(Spans<T>::kMost, count - begin);
@@ -56,18 +57,28 @@ void reduce_spans(const FloatKernels& kernel, const cuda_device::Kernel& finish,
       some.first[s] = next;
       next += parts_of(span);
     }
-    kernel.of<T>()({static_cast<uint32_t>(next)}, {256}, some, to);
-    to += next;
+    launch(some, begin, next);
   }
-  finish({1}, {256}, parts, static_cast<const double*>(partial.get()), result);
 }
+
 template <class T>
 void squares_of_spans(int64_t count, const Span<T>* spans, double* result) {
-  reduce_spans(kSpanSquares, kSpanSum, count, spans, result);
+  int64_t parts = 0;
+  for (int64_t s = 0; s < count; ++s) parts += parts_of(spans[s]);
+  const DeviceScratch<double> partial(std::max<int64_t>(1, parts));
+  double* to = partial.get();
+  for_spans(count, spans, [&](const Spans<T>& some, int64_t, int64_t blocks) {
+    kSpanSquares.of<T>()({static_cast<uint32_t>(blocks)}, {256}, some, to);
+    to += blocks;
+  });
+  kSpanSum({1}, {256}, parts, static_cast<const double*>(partial.get()), result);
 }
 template <class T>
-void spans_are_finite(int64_t count, const Span<T>* spans, bool* result) {
-  reduce_spans(kSpanNotFinite, kSpanSumIsZero, count, spans, result);
+void first_span_not_finite(int64_t count, const Span<T>* spans, int64_t* first) {
+  cuda_device::fill_bytes(first, 0xff, sizeof(int64_t));  // -1
+  for_spans(count, spans, [&](const Spans<T>& some, int64_t begin, int64_t blocks) {
+    kSpanNotFinite.of<T>()({static_cast<uint32_t>(blocks)}, {256}, some, begin, first);
+  });
 }
 
 template <class T>
@@ -86,6 +97,6 @@ template void sum_of_rows(int64_t, int64_t, int64_t, const float*, float*);
 template void sum_of_rows(int64_t, int64_t, int64_t, const double*, double*);
 
 TAPE_DEFINE_TABLES(ReduceKernels, reduce, .sum = sum_lines<T>, .max = max_of_lines<T>, .min = min_of_lines<T>,
-                   .sum_of_squares = squares_of_spans<T>, .all_finite = spans_are_finite<T>)
+                   .sum_of_squares = squares_of_spans<T>, .first_not_finite = first_span_not_finite<T>)
 
 }  // namespace tape::kernels::cuda

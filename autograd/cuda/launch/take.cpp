@@ -1,5 +1,7 @@
 #include "autograd/kernels/index/common/take.h"
 
+#include <algorithm>
+
 #include "autograd/cuda/launch/elements.h"
 
 namespace tape::kernels::cuda {
@@ -8,7 +10,8 @@ namespace {
 constinit const SizedKernels kTake = TAPE_SIZED_KERNELS(take), kGather = TAPE_SIZED_KERNELS(gather);
 constinit const SizedKernels kPutLast = TAPE_SIZED_KERNELS(put_last), kScatterLast = TAPE_SIZED_KERNELS(scatter_last);
 constinit const Kernel kFindLastSlices("find_last_slices"), kFindLast("find_last"), kMarkLast("mark_last");
-constinit const Kernel kSetFlag("set_flag"), kFirstOutOfRange("first_out_of_range"), kWrapNegative("wrap_negative");
+constinit const Kernel kSetFlag("set_flag"), kNotePosition("note_position");
+constinit const Kernel kCheckIndex("check_index"), kCheckFlags("check_flags");
 constinit const Kernel kBincount("bincount"), kCountTrue("count_true"), kUnravel("unravel");
 constinit const Kernel kCountOfBlocks("count_of_blocks"), kExclusiveSums("exclusive_sums"), kNonzero("nonzero");
 
@@ -53,21 +56,34 @@ void scatter(int64_t outer, int64_t size, int64_t inner, int64_t element_size, v
 void mark_last(int64_t outer, int64_t size, int64_t inner, int64_t count, const int64_t* index, bool* last,
                bool* repeated) {
   const int64_t n = outer * count * inner;
-  if (n == 0) return cuda_device::fill_bytes(repeated, 0, 1);
+  if (n == 0) {
+    if (repeated) cuda_device::fill_bytes(repeated, 0, 1);
+    return;
+  }
   const DeviceScratch<int64_t> latest(outer * size * inner, kAllOnes);
   find_last(n, size, inner, count, index, latest);
   const DeviceScratch<int> repeats(1, 0);
   launch_elements(kMarkLast, n, n, size, inner, count, index, latest.constant(), last, repeats.get());
-  kSetFlag({1}, {1}, repeats.constant(), repeated);
+  if (repeated) kSetFlag({1}, {1}, repeats.constant(), repeated);
 }
 
-void first_out_of_range(int64_t n, const int64_t* index, int64_t low, int64_t size, int64_t* place) {
-  cuda_device::fill_bytes(place, kAllOnes, sizeof(int64_t));
-  launch_elements(kFirstOutOfRange, n, n, index, low, size, place);
+/// One block with a thread per value, as far as a block has them.
+cuda_device::Grid block_for(int64_t n) {
+  constexpr int64_t kWarp = 32, kMost = 1024;
+  return {static_cast<uint32_t>(std::clamp(quotient_up(n, kWarp) * kWarp, kWarp, kMost))};
 }
 
-void wrap_negative(int64_t n, const int64_t* index, int64_t size, int64_t* wrapped) {
-  launch_elements(kWrapNegative, n, n, index, size, wrapped);
+void check_index(const IndexRange& range, const int64_t* index, int64_t* kept, int64_t number, Finding* finding) {
+  const int64_t n = range.lines * range.count;
+  if (n > 0) kCheckIndex({1}, block_for(n), range, index, kept, number, finding);
+}
+
+void check_flags(int64_t n, const bool* flags, int64_t number, Finding* finding) {
+  if (n > 0) kCheckFlags({1}, block_for(n), n, flags, number, finding);
+}
+
+void note_position(const int64_t* position, int64_t number, Finding* finding) {
+  kNotePosition({1}, {1}, position, number, finding);
 }
 
 void bincount(int64_t n, const int64_t* ids, int64_t* counts) { launch_elements(kBincount, n, n, ids, counts); }
@@ -99,8 +115,9 @@ extern const TakeKernels take = {.take = take_slices,
                                  .put = put,
                                  .scatter = scatter,
                                  .mark_last = mark_last,
-                                 .first_out_of_range = first_out_of_range,
-                                 .wrap_negative = wrap_negative,
+                                 .check_index = check_index,
+                                 .check_flags = check_flags,
+                                 .note_position = note_position,
                                  .bincount = bincount,
                                  .count_true = count_true,
                                  .nonzero = nonzero,

@@ -6,7 +6,7 @@
 
 namespace tape::kernels {
 
-// The caller checks the indices (take().first_out_of_range()). x is always [outer, size, inner].
+// The caller checks the indices (take().check_index()). x is always [outer, size, inner].
 
 template <class T>
 struct IndexKernels {

@@ -87,21 +87,29 @@ void sum_of_squares(int64_t count, const Span<T>* spans, double* result) {
 }
 
 template <class T>
-void all_finite(int64_t count, const Span<T>* spans, bool* result) {
+bool all_finite(int64_t count, const Span<T>* spans) {
   using Bits = std::conditional_t<std::is_same_v<T, float>, int32_t, int64_t>;
   // All bits set if a value is not finite.
   constexpr Bits exponent = __builtin_bit_cast(Bits, static_cast<T>(kInfinity));
-  *result = sum_of_parts(count, spans, [](int64_t n, const T* x) {
-              Bits bad = 0;
-              for (int64_t i = 0; i < n; ++i) {
-                const Bits bits = __builtin_bit_cast(Bits, x[i]) & exponent;
-                bad |= bits == exponent ? Bits(1) : Bits(0);
-              }
-              return static_cast<double>(bad);
-            }) == 0;
+  return sum_of_parts(count, spans, [](int64_t n, const T* x) {
+           Bits bad = 0;
+           for (int64_t i = 0; i < n; ++i) {
+             const Bits bits = __builtin_bit_cast(Bits, x[i]) & exponent;
+             bad |= bits == exponent ? Bits(1) : Bits(0);
+           }
+           return static_cast<double>(bad);
+         }) == 0;
+}
+
+template <class T>
+void first_not_finite(int64_t count, const Span<T>* spans, int64_t* first) {
+  *first = -1;
+  if (all_finite(count, spans)) return;
+  for (int64_t s = 0; s < count && *first < 0; ++s)
+    if (!all_finite(1, spans + s)) *first = s;
 }
 }  // namespace
 
-TAPE_DEFINE_TABLES(ReduceKernels, reduce, sum<T>, best<true, T>, best<false, T>, sum_of_squares<T>, all_finite<T>)
+TAPE_DEFINE_TABLES(ReduceKernels, reduce, sum<T>, best<true, T>, best<false, T>, sum_of_squares<T>, first_not_finite<T>)
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -24,8 +24,8 @@ struct ReduceKernels {
   void (*min)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index);
   /// *result = the sum of squares of all values of `count` spans, in double within each span, added in order.
   void (*sum_of_squares)(int64_t count, const Span<T>* spans, double* result);
-  /// *result = whether every value of `count` spans is finite.
-  void (*all_finite)(int64_t count, const Span<T>* spans, bool* result);
+  /// *first = the index of the first of `count` spans that contains NaN or infinity, or -1.
+  void (*first_not_finite)(int64_t count, const Span<T>* spans, int64_t* first);
 };
 TAPE_KERNEL_TABLE(ReduceKernels, reduce)
 }  // namespace tape::kernels

@@ -52,10 +52,10 @@ void sgd_part(const SgdStep& step, T scale, const SgdUpdate<T>& u, int64_t begin
   }
 }
 
-/// Calls part(update, begin, end) for chunks of the values of each parameter; does nothing if a gradient is not finite.
+/// Calls part(update, begin, end) for chunks of the values of each parameter; does nothing if a check has failed.
 template <class Update, class Part>
 TAPE_INLINE void for_updates(const GradientState& gradients, int64_t count, const Update* updates, const Part& part) {
-  if (gradients.finite && !*gradients.finite) return;
+  if (gradients.failed && gradients.failed->check) return;
   // Chunks are numbered across all parameters; first[i] is the first chunk of parameter i.
   Scratch<int64_t> first(count + 1);
   first[0] = 0;

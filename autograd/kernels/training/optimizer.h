@@ -2,14 +2,15 @@
 
 #include <cstdint>
 
+#include "../runtime/common/finding.h"
 #include "../runtime/common/isa.h"
 
 namespace tape::kernels {
 
 /// Properties of all gradients together, computed elsewhere and read when an update runs.
 struct GradientState {
-  const double* scale = nullptr;  ///< multiplies every gradient, as in clipping; null means 1
-  const bool* finite = nullptr;   ///< if false, nothing is updated; null means true
+  const double* scale = nullptr;    ///< multiplies every gradient, as in clipping; null means 1
+  const Finding* failed = nullptr;  ///< if a check has failed, nothing is updated; null means none has
 };
 
 /// Settings of one step for a parameter group.

@@ -1,5 +1,7 @@
 #include "autograd/ops/attention/attention_check.h"
 
+#include "autograd/create.h"
+#include "autograd/kernels/index/common/take.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/kernel_call.h"
@@ -73,26 +75,32 @@ void check_additive_dtype(const Tensor& query, const Tensor& additive) {
   if (additive.dtype() != compute_dtype(query.dtype())) check_same_dtype(kAttention, query, additive);
 }
 
-void check_cached(const KvCacheView& cached, int64_t batch) {
+KvCacheView checked_cache(const KvCacheView& cached, int64_t batch) {
   const int64_t length = cached.length, count = cached.key.size(0);
   if (length < 0 || length > cached.key.size(1))
     raise(ErrorKind::config, "multi_head_attention: the cached length {} is outside [0, {}], the key is {}", length,
           cached.key.size(1), to_string(cached.key.shape()));
   const Tensor& rows = cached.rows;
-  if (!rows.defined()) return;
+  if (!rows.defined()) return cached;
   if (rows.dtype() != i64)
     raise(ErrorKind::dtype, "multi_head_attention: cache rows must be i64, got {}", to_string(rows.dtype()));
   if (rows.rank() != 2 || rows.size(0) != batch || rows.size(1) < length)
     raise(ErrorKind::shape, "multi_head_attention: cache rows {} must be [{}, at least {}]", to_string(rows.shape()),
           batch, length);
-  run_on_host("multi_head_attention", rows.device(), [&](const KernelCall& at) {
-    const int64_t* row = at.in<int64_t>(rows);
-    for (int64_t b = 0; b < batch; ++b, row += rows.size(1))
-      for (int64_t j = 0; j < length; ++j)
-        if (row[j] < 0 || row[j] >= count)
-          raise(ErrorKind::index, "multi_head_attention: cache rows[{}, {}] is {}, outside [0, {})", b, j, row[j],
-                count);
+  const ValueCheck inside = {ErrorKind::index, [=](int64_t position, int64_t value) {
+                               return fmt::format("multi_head_attention: cache rows[{}, {}] is {}, outside [0, {})",
+                                                  position / length, position % length, value, count);
+                             }};
+  const kernels::IndexRange range = {.lines = batch, .count = length, .stride = rows.size(1), .low = 0, .size = count};
+  KvCacheView checked = cached;
+  if (reading_waits(rows.device())) checked.rows = empty({batch, length}, rows.options());
+  run_kernels("multi_head_attention", rows.device(), [&](const KernelCall& at) {
+    int64_t* const kept = reading_waits(rows.device()) ? at.out<int64_t>(checked.rows) : nullptr;
+    at.check(inside, [&](int64_t number, kernels::Finding* finding) {
+      kernels::take(at).check_index(range, at.in<int64_t>(rows), kept, number, finding);
+    });
   });
+  return checked;
 }
 
 Tensor attention_mask(const char* kind, const Tensor& mask, int64_t rank, const Shape& scores) {

@@ -164,8 +164,7 @@ AttentionInputs mha_cached_inputs(const Tensor& query, const KvCacheView& cached
                                   const AttentionOptions& options) {
   const int64_t kv_heads = check_packed_heads(query, cached.key, cached.value, heads,
                                               {.grouped = options.enable_gqa, .any_rows = cached.rows.defined()});
-  check_cached(cached, query.size(0));
-  return packed_heads(query, cached, heads, kv_heads, options);
+  return packed_heads(query, checked_cache(cached, query.size(0)), heads, kv_heads, options);
 }
 
 }  // namespace tape::detail

@@ -82,8 +82,9 @@ Tensor remainder(const Tensor& a, const Tensor& b) {
     const auto again = [](const Tensor& x, const Tensor& y) { return remainder(x, y); };
     return promoted(a, b, result_type(a, b), again);
   }
-  if (a.dtype() == i64 && any(eq(b, 0)).item<bool>())
-    raise(ErrorKind::config, "remainder: the divisor {} contains a 0", to_string(b.shape()));
+  if (a.dtype() == i64)
+    check_none(ErrorKind::config, "remainder", eq(b, 0),
+               fmt::format("the divisor {} contains a 0", to_string(b.shape())));
   return record(remainder_op, {a, b}, binary_values("remainder", kernels::Binary::remainder, a, b), {a, b},
                 [](const BackwardContext& c) -> Tensors {
                   if (!c.needs(1)) return {c.grad(), {}};

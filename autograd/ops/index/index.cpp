@@ -170,14 +170,14 @@ Tensor index_add(const Tensor& x, int64_t axis, const Tensor& given, const Tenso
                 {{"axis", axis}});
 }
 
-Tensor embedding(const Tensor& weight, const Tensor& ids, const EmbeddingOptions& options) {
+Tensor embedding(const Tensor& weight, const Tensor& given, const EmbeddingOptions& options) {
   if (weight.rank() != 2)
     raise(ErrorKind::shape, "embedding: the weight must be [V, C], got {}", to_string(weight.shape()));
   const int64_t vocabulary = weight.size(0), width = weight.size(1);
   const std::optional<int64_t> padding = options.padding_index;
   if (padding && (*padding < 0 || *padding >= vocabulary))
     raise(ErrorKind::config, "embedding: padding_index {} is outside [0, {})", *padding, vocabulary);
-  check_index("embedding", "id", ids, vocabulary);
+  const Tensor ids = checked_index("embedding", "id", given, vocabulary);
   Tensor y = empty(ids.shape().inserted(ids.rank(), width), weight.options());
   run_kernels("embedding", weight.device(), [&](const KernelCall& at) {
     kernels::take(at).take(1, vocabulary, width, size_of(weight.dtype()), at.in(weight), ids.numel(),
@@ -199,9 +199,9 @@ Tensor embedding(const Tensor& weight, const Tensor& ids, const EmbeddingOptions
                 {{"padding_id", padding}});
 }
 
-Tensor one_hot(const Tensor& ids, int64_t classes, DType dtype) {
+Tensor one_hot(const Tensor& given, int64_t classes, DType dtype) {
   if (classes < 0) raise(ErrorKind::config, "one_hot: the number of classes must not be negative, got {}", classes);
-  check_index("one_hot", "id", ids, classes);
+  const Tensor ids = checked_index("one_hot", "id", given, classes);
   return cast(eq(unsqueeze(ids, -1), arange(classes, ids.options())), dtype);
 }
 

@@ -1,6 +1,7 @@
 #include "autograd/ops/index/positions.h"
 
 #include "autograd/create.h"
+#include "autograd/device_memory.h"
 #include "autograd/kernels/index/common/take.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/kernel_call.h"
@@ -9,25 +10,11 @@
 namespace tape {
 namespace {
 
-/// Flat index of the first element outside [low, size), or -1.
-int64_t first_out_of_range(const char* operation, const Tensor& index, int64_t low, int64_t size) {
-  int64_t first = -1;
-  run_kernels(operation, index.device(), [&](const KernelCall& at) {
-    first = at.read_back<int64_t>([&](int64_t* place) {
-      kernels::take(at).first_out_of_range(index.numel(), at.in<int64_t>(index), low, size, place);
-    });
-  });
-  return first;
-}
-
-void check_range(const char* operation, const char* what, const Tensor& index, int64_t low, int64_t size) {
-  if (index.dtype() != i64)
-    raise(ErrorKind::dtype, "{}: the {} must be i64, got {}", operation, what, to_string(index.dtype()));
-  const int64_t wrong = first_out_of_range(operation, index, low, size);
-  if (wrong < 0) return;
-  raise(ErrorKind::index, "{}: {} {} at position {} is outside [{}, {})", operation, what,
-        reshape(index.detach(), {index.numel()})[wrong].item<int64_t>(), position_text(index.shape(), wrong), low,
-        size);
+ValueCheck range_check(const char* operation, const char* what, const Shape& shape, int64_t low, int64_t size) {
+  return {ErrorKind::index, [=](int64_t position, int64_t value) {
+            return fmt::format("{}: {} {} at position {} is outside [{}, {})", operation, what, value,
+                               position_text(shape, position), low, size);
+          }};
 }
 
 }  // namespace
@@ -37,18 +24,48 @@ std::string position_text(const Shape& shape, int64_t flat) {
   return to_string(Shape(shape.unravel(flat)));
 }
 
-Tensor wrapped_index(const char* operation, const Tensor& index, int64_t size) {
-  if (index.dtype() == i64 && first_out_of_range(operation, index, 0, size) < 0) return index.detach();
-  check_range(operation, "index", index, -size, size);
-  Tensor wrapped = empty_like(index);
+Tensor checked_range(const char* operation, const char* what, const Tensor& index, int64_t low, int64_t size,
+                     std::optional<int64_t> ignored) {
+  if (index.dtype() != i64)
+    raise(ErrorKind::dtype, "{}: the {} must be i64, got {}", operation, what, to_string(index.dtype()));
+  kernels::IndexRange range = {.lines = 1,
+                               .count = index.numel(),
+                               .stride = index.numel(),
+                               .low = low,
+                               .size = size,
+                               .ignores = ignored.has_value(),
+                               .ignored = ignored.value_or(0)};
+  const ValueCheck all = range_check(operation, what, index.shape(), low, size);
+  const bool waits = reading_waits(index.device());
+  Tensor kept;
   run_kernels(operation, index.device(), [&](const KernelCall& at) {
-    kernels::take(at).wrap_negative(index.numel(), at.in<int64_t>(index), size, at.out<int64_t>(wrapped));
+    const auto check = kernels::take(at).check_index;
+    const int64_t* const values = at.in<int64_t>(index);
+    if (!waits) {
+      // Most indices need no copy.
+      kernels::Finding negative;
+      range.low = 0;
+      check(range, values, nullptr, 1, &negative);
+      if (negative.check == 0) return;
+      range.low = low;
+    }
+    if (waits || low < 0) kept = empty(index.shape(), index.options());
+    at.check(all, [&](int64_t number, kernels::Finding* finding) {
+      check(range, values, at.out<int64_t>(kept), number, finding);
+    });
   });
-  return wrapped;
+  // No place is allowed to be read instead of the wrong ones.
+  if (waits && size <= 0 && index.numel() > 0) device_memory::synchronize(index.device());
+  return kept.defined() ? kept : index.detach();
 }
 
-void check_index(const char* operation, const char* what, const Tensor& index, int64_t size) {
-  check_range(operation, what, index, 0, size);
+Tensor wrapped_index(const char* operation, const Tensor& index, int64_t size) {
+  return checked_range(operation, "index", index, -size, size, std::nullopt);
+}
+
+Tensor checked_index(const char* operation, const char* what, const Tensor& index, int64_t size,
+                     std::optional<int64_t> ignored) {
+  return checked_range(operation, what, index, 0, size, ignored);
 }
 
 void check_fits(const char* operation, const char* what, const Tensor& part, const Tensor& x, int64_t axis) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "../../tensor.h"
@@ -13,8 +14,10 @@ std::string position_text(const Shape& shape, int64_t flat);
 /// Positions along an axis of `size`, with negative ones counted from the end made non-negative. Throws Error (dtype)
 /// unless they are i64, (index) `operation: index 4 at position [1, 0] is outside [-4, 4)`.
 Tensor wrapped_index(const char* operation, const Tensor& index, int64_t size);
-/// Throws the same Errors for a position outside [0, size); `what` replaces "index" in the message.
-void check_index(const char* operation, const char* what, const Tensor& index, int64_t size);
+/// Values other than `ignored` that are in [0, size): the tensor itself, or where the host does not wait for the check
+/// (device_checks.h) a copy that is 0 at others. Throws the same Errors; `what` replaces "index" in the message.
+Tensor checked_index(const char* operation, const char* what, const Tensor& index, int64_t size,
+                     std::optional<int64_t> ignored = std::nullopt);
 /// Throws Error (shape) unless `part` has x's shape except on the axis.
 void check_fits(const char* operation, const char* what, const Tensor& part, const Tensor& x, int64_t axis);
 /// Throws Error (shape) unless index and source have the same shape, which is x's except on the axis; Error (dtype)

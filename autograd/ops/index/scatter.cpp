@@ -50,11 +50,10 @@ Tensor last_write_gradient(const Tensor& gradient, const Extents& e, int64_t cou
                            const Shape& flags) {
   if (gradient.numel() == 0) return gradient;
   Tensor last = empty(flags, {boolean, gradient.device()});
-  bool repeated = false;
+  bool repeated = true;
   run_kernels("scatter", gradient.device(), [&](const KernelCall& at) {
-    repeated = at.read_back<bool>([&](bool* any) {
-      kernels::take(at).mark_last(e.outer, e.size, e.inner, count, at.in<int64_t>(index), at.out<bool>(last), any);
-    });
+    bool* const any = reading_waits(gradient.device()) ? nullptr : &repeated;
+    kernels::take(at).mark_last(e.outer, e.size, e.inner, count, at.in<int64_t>(index), at.out<bool>(last), any);
   });
   if (!repeated) return gradient;
   return where(last, gradient, scalar(0, gradient.options()));
@@ -65,8 +64,9 @@ Tensor last_write_gradient(const Tensor& gradient, const Extents& e, int64_t cou
 Tensors product_gradients(const BackwardContext& c, int64_t axis) {
   const Tensor x = c.saved(0), source = c.saved(1), index = c.saved(2), dy = c.grad();
   const Tensor none = eq(x.detach(), 0), source_none = eq(source.detach(), 0);
-  if (c.create_graph() && (any(none).item<bool>() || any(source_none).item<bool>()))
-    raise(ErrorKind::graph, "scatter_reduce: a product with zero factors has no second derivative");
+  if (c.create_graph())
+    for (const Tensor& zeros : {none, source_none})
+      check_none(ErrorKind::graph, "scatter_reduce", zeros, "a product with zero factors has no second derivative");
   const Tensor factors = masked_fill(x, none, 1), source_factors = masked_fill(source, source_none, 1);
   const Tensor product = scatter_reduce(factors, axis, index, source_factors, Reduce::prod);
   const Tensor zero_count = scatter_add(cast(none, x.dtype()), axis, index, cast(source_none, x.dtype()));

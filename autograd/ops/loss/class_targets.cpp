@@ -1,19 +1,20 @@
 #include "autograd/ops/loss/class_targets.h"
 
 #include "autograd/create.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/masked.h"
 #include "autograd/ops/index/index.h"
-#include "autograd/ops/kernel_call.h"
+#include "autograd/ops/index/positions.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 #include "base/error.h"
 
 namespace tape {
 
-void check_targets(const char* operation, const Shape& scores, DType dtype, const Tensor& target, const Tensor& weight,
-                   int64_t ignore_index) {
+Tensor checked_targets(const char* operation, const Shape& scores, DType dtype, const Tensor& target,
+                       const Tensor& weight, int64_t ignore_index) {
   if (target.dtype() != i64)
     raise(ErrorKind::dtype, "{}: targets must be i64, got {}", operation, to_string(target.dtype()));
   if (scores.rank() == 0 || !(scores.slice(0, scores.rank() - 1) == target.shape()))
@@ -26,12 +27,7 @@ void check_targets(const char* operation, const Shape& scores, DType dtype, cons
     if (!(weight.shape() == Shape{classes}))
       raise(ErrorKind::shape, "{}: weight must be [{}], got {}", operation, classes, to_string(weight.shape()));
   }
-  run_on_host(operation, target.device(), [&](const KernelCall& at) {
-    const int64_t* const values = at.in<int64_t>(target);
-    for (int64_t i = 0; i < target.numel(); ++i)
-      if (values[i] != ignore_index && (values[i] < 0 || values[i] >= classes))
-        raise(ErrorKind::index, "{}: target {} at position {} is outside [0, {})", operation, values[i], i, classes);
-  });
+  return checked_index(operation, "target", target, classes, ignore_index);
 }
 
 void check_label_smoothing(const char* operation, double smoothing) {
@@ -46,10 +42,11 @@ Tensor target_weight(const Tensor& target, const Tensor& weight, int64_t ignore_
   return masked_fill(reshape(index_select(weight, 0, reshape(safe, {-1})), target.shape()), logical_not(counted), 0);
 }
 
-double mean_scale(const Tensor& target_weights) {
+Tensor mean_scale(const Tensor& target_weights) {
+  const NoGrad no_grad;
   // f16 and bf16 are summed in f32: they cannot count far.
-  const double total = sum(cast(target_weights, compute_dtype(target_weights.dtype()))).item();
-  return total > 0 ? 1 / total : 0;
+  const Tensor total = sum(cast(target_weights, compute_dtype(target_weights.dtype())));
+  return where(gt(total, 0), 1 / total, scalar(0, total.options()));
 }
 
 }  // namespace tape

@@ -5,9 +5,10 @@
 namespace tape {
 
 /// Checks integer targets of losses over V classes, with scores [..., V] of `dtype` and a class weight [V], which may
-/// be undefined. Errors as in cross_entropy(); messages name `operation`.
-void check_targets(const char* operation, const Shape& scores, DType dtype, const Tensor& target, const Tensor& weight,
-                   int64_t ignore_index);
+/// be undefined. Returns targets that kernels can use as positions (checked_index()). Errors as in cross_entropy();
+/// messages name `operation`.
+Tensor checked_targets(const char* operation, const Shape& scores, DType dtype, const Tensor& target,
+                       const Tensor& weight, int64_t ignore_index);
 
 /// Throws Error (config) `operation: label_smoothing must be in [0, 1], got 2`.
 void check_label_smoothing(const char* operation, double smoothing);
@@ -15,7 +16,8 @@ void check_label_smoothing(const char* operation, double smoothing);
 /// Weight of each target: its class weight or 1, and 0 where it is ignored.
 Tensor target_weight(const Tensor& target, const Tensor& weight, int64_t ignore_index, DType dtype);
 
-/// Factor that turns the sum over targets into their mean: 1 / sum of weights, or 0 if that is 0.
-double mean_scale(const Tensor& target_weights);
+/// Factor that turns the sum over targets into their mean: 1 / sum of weights, or 0 if that is 0. A scalar in compute
+/// dtype, not recorded.
+Tensor mean_scale(const Tensor& target_weights);
 
 }  // namespace tape

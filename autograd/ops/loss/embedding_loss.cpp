@@ -66,8 +66,8 @@ void check_eps(const char* name, double eps) {
 Tensor is_similar(const Tensor& a, const Tensor& target) {
   if (target.dtype() != i64) check_same_dtype("cosine_embedding_loss", a, target);
   Tensor same = eq(target, 1);
-  if (!all(logical_or(same, eq(target, -1))).item<bool>())
-    raise(ErrorKind::config, "cosine_embedding_loss: targets must be 1 or -1");
+  check_none(ErrorKind::config, "cosine_embedding_loss", logical_not(logical_or(same, eq(target, -1))),
+             "targets must be 1 or -1");
   return same;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <vector>
 
 #include "autograd/create.h"
 #include "autograd/kernels/elementwise/elementwise.h"
@@ -11,6 +10,8 @@
 #include "autograd/kernels/product/common/gemm.h"
 #include "autograd/kernels/reduce/reduce.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/masked.h"
 #include "autograd/ops/fused.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/loss/class_targets.h"
@@ -32,9 +33,10 @@ const Op linear_cross_entropy_op(
      .formula = {
          .forward = "y{y} = Σₜ <3:w[target] (>logsumexp(zₜ) − z[t, target]<3:)><label_smoothing:, smoothed by "
                     "{label_smoothing}>, "
-                    "z = x{0} · weightᵀ{1}<2: + bias{2}>, over rows not ignored, times {scale}<3:, w{3} the class "
-                    "weights>",
-         .backward = {"dx{x} = dz · weight{1}, dz = dy {scale} <3:w[target] >(softmax(z) − onehot(target)), computed "
+                    "z = x{0} · weightᵀ{1}<2: + bias{2}>, over rows not ignored<mean:, divided by <3:the sum of their "
+                    "w|their number>><3:, w{3} the class weights>",
+         .backward = {"dx{x} = dz · weight{1}, dz = dy <mean:/ <3:Σ w|rows> · ><3:w[target] >(softmax(z) − "
+                      "onehot(target)), computed "
                       "in the forward pass",
                       "dweight{x} = dzᵀ · x, computed in the forward pass", "dbias{x} = Σ rows of dz",
                       "dw{x} = 0, class weights are constants"}}});
@@ -44,17 +46,13 @@ struct UnignoredRows {
   Tensor target, positions;
 };
 
+/// All rows where the number of those to be computed would have to be waited for.
 UnignoredRows unignored_rows(const Tensor& target, int64_t ignore_index) {
   const Tensor flat = reshape(target, {-1});
-  std::vector<int64_t> positions;
-  run_on_host("linear_cross_entropy", target.device(), [&](const KernelCall& at) {
-    const int64_t* const values = at.in<int64_t>(flat);
-    for (int64_t i = 0; i < flat.numel(); ++i)
-      if (values[i] != ignore_index) positions.push_back(i);
-  });
-  if (std::ssize(positions) == flat.numel()) return {flat, {}};
-  const Tensor chosen = from_vector(positions).to(target.device());
-  return {index_select(flat, 0, chosen), chosen};
+  if (reading_waits(target.device())) return {flat, {}};
+  const Tensor positions = reshape(nonzero(ne(flat, ignore_index)), {-1});
+  if (positions.numel() == flat.numel()) return {flat, {}};
+  return {index_select(flat, 0, positions), positions};
 }
 
 /// Gradients to write; null if not needed.
@@ -70,11 +68,11 @@ struct LinearCrossEntropy {
   Tensor target;
   UnignoredRows counted;
   CrossEntropyOptions options;  ///< without the weight, which is input 3
-  double scale;
+  Tensor scale;                 ///< of the sum of all losses; scalar
   int64_t block, classes, in_features;
   static constexpr bool reuses_kept = true;
 
-  std::array<Tensor, 1> constants() const { return {target}; }
+  std::array<Tensor, 2> constants() const { return {target, scale}; }
   /// Kept: the needed gradients, for an output gradient of 1.
   Results<1, 3> results(Inputs in) const {
     std::array<Tensor, 3> made;
@@ -99,7 +97,7 @@ struct LinearCrossEntropy {
     }
     run_blocks(c, at.template in<T>(x), at.template out<T>(losses), made);
     kernels::reduce(c).sum(1, all, 1, at.template in<T>(losses), at.template out<T>(total));
-    kernels::elementwise(c).affine(1, at.template in<T>(total), scale, 0, c.out());
+    kernels::elementwise(c).scale_by(1, at.template in<T>(total), at.template in<T>(scale), c.out());
     if (dx.defined())
       kernels::index(c).add_at(1, target.numel(), in_features, c.kept(0), all,
                                at.template in<int64_t>(counted.positions), at.template in<T>(dx));
@@ -125,7 +123,7 @@ struct LinearCrossEntropy {
     const KernelCall& at = c.at();
     const TensorOptions like = c.input(0).options();
     Tensor logits = empty({rows, classes}, like), lse = empty({rows}, like);
-    const Tensor scales = full({rows}, scale, like);
+    const Tensor scales = expand_to(scale, {rows});
     for (int64_t begin = 0; begin < all; begin += rows) {
       const int64_t count = std::min(rows, all - begin);
       const int64_t* const of = at.template in<int64_t>(counted.target) + begin;
@@ -182,7 +180,7 @@ int64_t chosen_rows(int64_t rows, int64_t classes, DType dtype) {
 
 }  // namespace
 
-Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& target,
+Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& given,
                             const CrossEntropyOptions& options, int64_t rows) {
   constexpr const char* kName = "linear_cross_entropy";
   if (rows < 0) raise(ErrorKind::config, "{}: rows must not be negative, got {}", kName, rows);
@@ -191,15 +189,15 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
   check_label_smoothing(kName, options.label_smoothing);
   const Shape scores = x.shape().with(x.rank() - 1, weight.size(0));
   const Tensor class_weight = options.weight.defined() ? options.weight.detach() : Tensor();
-  check_targets(kName, scores, x.dtype(), target, class_weight, options.ignore_index);
+  const Tensor target = checked_targets(kName, scores, x.dtype(), given, class_weight, options.ignore_index);
   const bool chooses = rows == 0;
   if (chooses) rows = chosen_rows(target.numel(), weight.size(0), compute_dtype(x.dtype()));
   if ((chooses && rows >= target.numel()) || options.reduction == Reduction::none)
     return cross_entropy(linear(x, weight, bias), target, options);
   for (const int64_t size : {target.numel(), weight.size(0), weight.size(1)}) check_product_size(kName, size);
-  const double scale = options.reduction == Reduction::sum
-                           ? 1
-                           : mean_scale(target_weight(target, class_weight, options.ignore_index, x.dtype()));
+  const bool mean = options.reduction == Reduction::mean;
+  const Tensor scale = mean ? mean_scale(target_weight(target, class_weight, options.ignore_index, x.dtype()))
+                            : scalar(1, {compute_dtype(x.dtype()), x.device()});
   const LinearCrossEntropy call{.target = target,
                                 .counted = unignored_rows(target, options.ignore_index),
                                 .options = {.ignore_index = options.ignore_index,
@@ -209,9 +207,8 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                                 .block = rows,
                                 .classes = weight.size(0),
                                 .in_features = weight.size(1)};
-  return fused(
-      linear_cross_entropy_op, {x, weight, bias, class_weight}, call,
-      {{"ignore_index", options.ignore_index}, {"label_smoothing", options.label_smoothing}, {"scale", scale}});
+  return fused(linear_cross_entropy_op, {x, weight, bias, class_weight}, call,
+               {{"ignore_index", options.ignore_index}, {"label_smoothing", options.label_smoothing}, {"mean", mean}});
 }
 
 }  // namespace tape

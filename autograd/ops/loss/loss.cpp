@@ -27,10 +27,10 @@ const Op cross_entropy_op(
                       "onehot(target) − s/V|onehot(target)>)>",
                       "dw{x} = 0, class weights are constants"}}});
 
-void check_scores(const char* name, const Tensor& scores, const Tensor& target, const Tensor& weight,
+Tensor targets_of(const char* name, const Tensor& scores, const Tensor& target, const Tensor& weight,
                   int64_t ignore_index) {
   check_floating(name, scores);
-  check_targets(name, scores.shape(), scores.dtype(), target, weight, ignore_index);
+  return checked_targets(name, scores.shape(), scores.dtype(), target, weight, ignore_index);
 }
 
 /// Weighted mean over targets; 0 if the weights sum to 0.
@@ -78,11 +78,11 @@ struct CrossEntropy {
 
 }  // namespace
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options) {
+Tensor cross_entropy(const Tensor& logits, const Tensor& given, const CrossEntropyOptions& options) {
   check_label_smoothing("cross_entropy", options.label_smoothing);
   const CrossEntropyOptions& o = options;
   const Tensor weight = o.weight.defined() ? o.weight.detach() : Tensor();
-  check_scores("cross_entropy", logits, target, weight, o.ignore_index);
+  const Tensor target = targets_of("cross_entropy", logits, given, weight, o.ignore_index);
   const Tensor losses = fused(cross_entropy_op, {logits, weight},
                               CrossEntropy{target, logits.size(-1), o.ignore_index, o.label_smoothing},
                               {{"ignore_index", o.ignore_index}, {"label_smoothing", o.label_smoothing}});
@@ -90,8 +90,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntr
   return reduced_by_weight(losses, target_weight(target, weight, o.ignore_index, losses.dtype()), o.reduction);
 }
 
-Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const NllOptions& options) {
-  check_scores("nll_loss", log_probabilities, target, options.weight, options.ignore_index);
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& given, const NllOptions& options) {
+  const Tensor target = targets_of("nll_loss", log_probabilities, given, options.weight, options.ignore_index);
   const Tensor weights = target_weight(target, options.weight, options.ignore_index, log_probabilities.dtype());
   return reduced_by_weight(target_losses(log_probabilities, target, weights, options.ignore_index), weights,
                            options.reduction);

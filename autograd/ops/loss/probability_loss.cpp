@@ -106,7 +106,7 @@ Tensor reduced_divergence(const Tensor& losses, KlReduction reduction) {
 Tensor bce_loss(const Tensor& probabilities, const Tensor& target, Reduction reduction) {
   check_pair("bce_loss", probabilities, target);
   const Tensor outside = logical_or(lt(probabilities, 0), gt(probabilities, 1));
-  if (any(outside).item() != 0) raise(ErrorKind::numeric, "bce_loss: probabilities must be in [0, 1]");
+  check_none(ErrorKind::numeric, "bce_loss", outside, "probabilities must be in [0, 1]");
   const auto losses = [](const Tensor& p, const Tensor& t) {
     return record(bce_loss_op, {p, t},
                   -(t.detach() * clamped_log(p.detach()) + (1 - t.detach()) * clamped_log(1 - p.detach())), {p, t},
@@ -132,8 +132,9 @@ Tensor bce_with_logits_loss(const Tensor& logits, const Tensor& target, const Bc
 Tensor kl_div(const Tensor& x, const Tensor& target, const KlDivOptions& options) {
   check_pair("kl_div", x, target);
   const bool log_target = options.log_target;
-  if (!log_target && any(lt(target, 0)).item<bool>())
-    raise(ErrorKind::numeric, "kl_div: target {} contains a negative value", to_string(target.shape()));
+  if (!log_target)
+    check_none(ErrorKind::numeric, "kl_div", lt(target, 0),
+               fmt::format("target {} contains a negative value", to_string(target.shape())));
   const auto losses = [log_target](const Tensor& input, const Tensor& of) {
     const KlTerms terms = kl_terms(input.detach(), of.detach(), log_target);
     return record(kl_div_op, {input, of}, terms.t * terms.difference, {input, of},

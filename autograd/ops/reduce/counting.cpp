@@ -14,9 +14,9 @@
 
 namespace tape {
 
-Tensor bincount(const Tensor& ids, const BincountOptions& options) {
-  check_vector("bincount", ids);
-  check_index("bincount", "id", ids, INT64_MAX);
+Tensor bincount(const Tensor& given, const BincountOptions& options) {
+  check_vector("bincount", given);
+  const Tensor ids = checked_index("bincount", "id", given, INT64_MAX);
   if (options.minlength < 0)
     raise(ErrorKind::config, "bincount: minlength must not be negative, got {}", options.minlength);
   const int64_t largest = ids.numel() > 0 ? max(ids).item<int64_t>() : -1;

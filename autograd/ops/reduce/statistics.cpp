@@ -145,7 +145,7 @@ Tensor median(const Tensor& x) {
   const Tensor y = reshape(median(reshape(x.detach(), {x.numel()}), 0).values, Shape{}).clone();
   return record(median_op, {x}, y, {x, y}, [](const BackwardContext& c) -> Tensors {
     const Tensor values = c.saved(0).detach(), middle = c.saved(1).detach();
-    const Tensor equal = cast(std::isnan(middle.item()) ? isnan(values) : eq(values, middle), values.dtype());
+    const Tensor equal = cast(where(isnan(middle), isnan(values), eq(values, middle)), values.dtype());
     return {c.grad() * (equal / sum(equal))};
   });
 }

@@ -37,12 +37,12 @@ struct Optimized {
   }
 };
 
-/// What an update is given, and for which sizes: `finite` and `scale` may be null.
+/// What an update is given, and for which sizes: `failed` and `scale` may be null.
 struct OptimizerCase {
   std::vector<int64_t> sizes;
   std::vector<double> specials;
   const double* scale = nullptr;
-  const bool* finite = nullptr;
+  const bool* failed = nullptr;
   int64_t groups = 3;
 };
 
@@ -72,9 +72,9 @@ class CudaOptimizer : public KernelTest<T> {
   Array<T> after(bool on_device, bool adam, const OptimizerCase& c) {
     const OptimizerKernels<T>& kernels = on_device ? optimizer<T>(kOnDevice) : optimizer<T>();
     OptimizerMemory<double> scale(on_device, {c.scale ? *c.scale : 0});
-    OptimizerMemory<uint8_t> finite(on_device, {static_cast<uint8_t>(c.finite && *c.finite)});
+    OptimizerMemory<Finding> finding(on_device, {{.check = c.failed && *c.failed ? 2 : 0}});
     const GradientState state = {.scale = c.scale ? scale.get() : nullptr,
-                                 .finite = c.finite ? reinterpret_cast<bool*>(finite.get()) : nullptr};
+                                 .failed = c.failed ? finding.get() : nullptr};
     std::vector<AdamStep> adam_steps;
     std::vector<SgdStep> sgd_steps;
     for (int64_t group = 0; group < c.groups; ++group) {
@@ -118,9 +118,9 @@ TYPED_TEST(CudaOptimizer, UpdatesAsTheCpu) {
   const bool yes = true, no = false;
   this->check({.sizes = {}, .specials = {0}});
   this->check({.sizes = {0, 1, 31, 33, 1000, 5000, 0}, .specials = {0, 1e-6, -100}});
-  this->check({.sizes = {33, 2049, 7}, .specials = {0}, .scale = &scale, .finite = &yes});
+  this->check({.sizes = {33, 2049, 7}, .specials = {0}, .scale = &scale, .failed = &no});
   this->check({.sizes = {33, 7}, .specials = {kNan, kInf}, .scale = &scale});
-  this->check({.sizes = {33, 7}, .specials = {kNan, kInf}, .finite = &no});
+  this->check({.sizes = {33, 7}, .specials = {kNan, kInf}, .failed = &yes});
   this->check({.sizes = std::vector<int64_t>(130, 3), .specials = {0}, .scale = &scale, .groups = 40});
 }
 

@@ -73,21 +73,21 @@ TYPED_TEST(CudaReduce, SpansAreReducedTogether) {
     }
     const int64_t count = static_cast<int64_t>(here.size());
     double squares = 0;
-    bool finite = false;
+    int64_t first = 0;
     reduce<T>().sum_of_squares(count, here.data(), &squares);
-    reduce<T>().all_finite(count, here.data(), &finite);
+    reduce<T>().first_not_finite(count, here.data(), &first);
     const auto actual = this->on_device([&] {
       const DeviceArray<double> result(1);
       reduce_on_device<T>().sum_of_squares(count, there.data(), result.get());
       return result.values();
     });
     expect_close(actual, {squares}, "sum of squares", 0);
-    const auto flag = this->on_device([&] {
-      const DeviceArray<uint8_t> result(1);
-      reduce_on_device<T>().all_finite(count, there.data(), reinterpret_cast<bool*>(result.get()));
+    const auto found = this->on_device([&] {
+      const DeviceArray<int64_t> result(1);
+      reduce_on_device<T>().first_not_finite(count, there.data(), result.get());
       return result.values();
     });
-    EXPECT_EQ(flag[0], finite ? 1 : 0);
+    EXPECT_EQ(found[0], first);
   };
   check({});
   check({{}});
@@ -95,6 +95,9 @@ TYPED_TEST(CudaReduce, SpansAreReducedTogether) {
   check(std::vector<Array<T>>(300, random_values<T>(3, 4)));
   check({random_values<T>(5, 1), with_specials<T>(1000, 2, {kNan}, 999)});
   check({with_specials<T>(7, 1, {-kInf}, 6), random_values<T>(5, 2)});
+  std::vector<Array<T>> many(300, random_values<T>(3, 4));
+  many[200][1] = many[270][2] = kInf;
+  check(many);
 }
 
 }  // namespace

@@ -99,37 +99,64 @@ TEST(CudaTake, MarksOfTheLastWrites) {
       [&](uint8_t* last) { cuda::take.mark_last(1, 4, 1, 4, on_device.constant(), flags(last), flags(last + 4)); });
 }
 
-TEST(CudaTake, IndicesOutOfRange) {
+Finding* finding_at(int64_t* values) { return reinterpret_cast<Finding*>(values); }
+
+TEST(CudaTake, IndicesAreChecked) {
   cuda_device::emulation::EmulatedDevice device;
   for (const int64_t n : kCounts)
     for (const int64_t bad : {int64_t{-1}, int64_t{0}, n / 2, n - 1})
-      for (const int64_t value : {int64_t{100}, int64_t{-6}, INT64_MAX, INT64_MIN}) {
+      for (const int64_t value : {int64_t{100}, int64_t{-6}, INT64_MAX, INT64_MIN, int64_t{-77}}) {
         Integers indices = random_integers(n, -5, 100);
         if (bad >= 0 && bad < n) indices[static_cast<size_t>(bad)] = indices.back() = value;
         HostArray<int64_t> index(indices);
         const DeviceArray<int64_t> on_device(indices);
-        expect_same_results(
-            device, Integers{77}, [&](int64_t* place) { take().first_out_of_range(n, index.get(), -5, 100, place); },
-            [&](int64_t* place) { cuda::take.first_out_of_range(n, on_device.constant(), -5, 100, place); });
+        const IndexRange whole = {
+            .lines = 1, .count = n, .stride = n, .low = -5, .size = 100, .ignores = true, .ignored = -77};
+        IndexRange lines = whole;
+        lines.lines = n / 3, lines.count = 2, lines.stride = 3;
+        for (const IndexRange& range : {whole, lines})
+          expect_same_results(
+              device, Integers(static_cast<size_t>(n + 3)),
+              [&](int64_t* to) { take().check_index(range, index.get(), to + 3, 9, finding_at(to)); },
+              [&](int64_t* to) { cuda::take.check_index(range, on_device.constant(), to + 3, 9, finding_at(to)); });
       }
 }
 
-TEST(CudaTake, NegativeIndicesCountsAndMultiIndices) {
+TEST(CudaTake, FindingsOfFlagsAndPositions) {
+  cuda_device::emulation::EmulatedDevice device;
+  for (const int64_t n : {1, 33, 5000})
+    for (const int64_t first : {int64_t{-1}, int64_t{0}, n / 2, n - 1})
+      for (const int64_t earlier : {0, 4}) {
+        std::vector<uint8_t> values(static_cast<size_t>(n));
+        if (first >= 0) values[static_cast<size_t>(first)] = values.back() = 1;
+        HostArray<uint8_t> host(values);
+        const DeviceArray<uint8_t> on_device(values);
+        expect_same_results(
+            device, Integers{earlier, 0, 0},
+            [&](int64_t* to) { take().check_flags(n, flags(host.get()), 6, finding_at(to)); },
+            [&](int64_t* to) { cuda::take.check_flags(n, flags(on_device.get()), 6, finding_at(to)); });
+        HostArray<int64_t> position(Integers{first});
+        const DeviceArray<int64_t> position_there(Integers{first});
+        expect_same_results(
+            device, Integers{earlier, 0, 0},
+            [&](int64_t* to) { take().note_position(position.get(), 6, finding_at(to)); },
+            [&](int64_t* to) { cuda::take.note_position(position_there.constant(), 6, finding_at(to)); });
+      }
+}
+
+TEST(CudaTake, CountsAndMultiIndices) {
   cuda_device::emulation::EmulatedDevice device;
   const Sizes sizes = {.rank = 3, .values = {4, 5, 7}};
   for (const int64_t n : kCounts) {
     SCOPED_TRACE(std::to_string(n) + " indices");
-    const Integers signed_values = random_integers(n, -9, 9), positions = random_integers(n, 0, 140);
-    HostArray<int64_t> index(signed_values), place(positions);
-    const DeviceArray<int64_t> on_device(signed_values), place_on_device(positions);
-    expect_same_results(
-        device, Integers(signed_values.size()), [&](int64_t* y) { take().wrap_negative(n, index.get(), 9, y); },
-        [&](int64_t* y) { cuda::take.wrap_negative(n, on_device.constant(), 9, y); });
+    const Integers positions = random_integers(n, 0, 140);
+    HostArray<int64_t> place(positions);
+    const DeviceArray<int64_t> place_on_device(positions);
     expect_same_results(
         device, Integers(140, 3), [&](int64_t* counts) { take().bincount(n, place.get(), counts); },
         [&](int64_t* counts) { cuda::take.bincount(n, place_on_device.constant(), counts); });
     expect_same_results(
-        device, Integers(3 * signed_values.size()), [&](int64_t* y) { take().unravel(n, place.get(), sizes, y); },
+        device, Integers(3 * positions.size()), [&](int64_t* y) { take().unravel(n, place.get(), sizes, y); },
         [&](int64_t* y) { cuda::take.unravel(n, place_on_device.constant(), sizes, y); });
   }
 }

@@ -112,7 +112,7 @@ TEST(TokenClassifier, ClassifiesEachToken) {
   const Tensor others = tensor({{0, 5, 2}, {1, 1, -100}}, i64);
   EXPECT_GT(model.loss(logits, labels).item(), 0);
   EXPECT_TAPE_ERROR(model.loss(logits, others), ErrorKind::index,
-                    "cross_entropy: target 5 at position 1 is outside [0, 3)");
+                    "cross_entropy: target 5 at position [0, 1] is outside [0, 3)");
   EXPECT_TAPE_ERROR(TokenClassifier({.encoder = tiny_roberta(), .num_labels = 2, .labels = {"a"}}), ErrorKind::config,
                     "TokenClassifier: 1 names for 2 labels");
 }

@@ -101,11 +101,11 @@ void mark_last(int64_t outer, int64_t size, int64_t inner, int64_t count, const 
     }
     if (here) __atomic_store_n(&found, 1, __ATOMIC_RELAXED);
   });
-  *repeated = found != 0;
+  if (repeated) *repeated = found != 0;
 }
 
-void first_out_of_range(int64_t n, const int64_t* index, int64_t low, int64_t size, int64_t* place) {
-  *place = -1;
+/// Whether every one of n indices is in [low, size). May report a false `no` for sizes above 2^62.
+bool all_in_range(int64_t n, const int64_t* index, int64_t low, int64_t size) {
   int64_t bad = 0;
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
     // The sign of size - 1 - i or i - low is set if i is out of range; four accumulators hide latency.
@@ -120,16 +120,29 @@ void first_out_of_range(int64_t n, const int64_t* index, int64_t low, int64_t si
     for (; i < end; ++i) a |= signs(i);
     if ((a | b | c | d) >> 63) __atomic_store_n(&bad, 1, __ATOMIC_RELAXED);
   });
-  if (bad == 0) return;
-  // With more than 2^62 positions, the differences could overflow.
-  for (int64_t i = 0; i < n && *place < 0; ++i)
-    if (index[i] < low || index[i] >= size) *place = i;
+  return bad == 0;
 }
 
-void wrap_negative(int64_t n, const int64_t* index, int64_t size, int64_t* wrapped) {
-  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) wrapped[i] = index[i] < 0 ? index[i] + size : index[i];
-  });
+void check_index(const IndexRange& r, const int64_t* index, int64_t* kept, int64_t number, Finding* finding) {
+  for (int64_t line = 0; line < r.lines; ++line, index += r.stride, kept += kept ? r.count : 0) {
+    if (finding->check == 0 && !all_in_range(r.count, index, r.low, r.size))
+      for (int64_t i = 0; i < r.count && finding->check == 0; ++i)
+        if (!r.accepts(index[i])) *finding = {number, line * r.count + i, index[i]};
+    if (!kept) continue;
+    for_chunks(r.count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) kept[i] = r.kept(index[i]);
+    });
+  }
+}
+
+void check_flags(int64_t n, const bool* flags, int64_t number, Finding* finding) {
+  if (finding->check || n == 0) return;
+  const void* const first = std::memchr(flags, 1, static_cast<size_t>(n));
+  if (first) *finding = {number, static_cast<const bool*>(first) - flags, 1};
+}
+
+void note_position(const int64_t* position, int64_t number, Finding* finding) {
+  if (finding->check == 0 && *position >= 0) *finding = {number, *position, 0};
 }
 
 int64_t count_of_chunk(const bool* flags, int64_t begin, int64_t end) {
@@ -194,8 +207,9 @@ extern const TakeKernels take = {.take = take_slices,
                                  .put = put,
                                  .scatter = scatter,
                                  .mark_last = mark_last,
-                                 .first_out_of_range = first_out_of_range,
-                                 .wrap_negative = wrap_negative,
+                                 .check_index = check_index,
+                                 .check_flags = check_flags,
+                                 .note_position = note_position,
                                  .bincount = bincount,
                                  .count_true = count_true,
                                  .nonzero = nonzero,

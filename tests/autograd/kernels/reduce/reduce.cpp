@@ -113,20 +113,20 @@ void check_whole() {
     const double found = over(reduce<T>().sum_of_squares, parts);
     EXPECT_NEAR(found, static_cast<double>(wanted), 1e-12 * (1 + static_cast<double>(wanted)));
     EXPECT_EQ(found, alone);
-    EXPECT_TRUE(over(reduce<T>().all_finite, parts));
+    EXPECT_EQ(over(reduce<T>().first_not_finite, parts), -1);
     for (const T bad :
          {std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()})
       for (std::vector<T>& part : parts)
         for (const size_t place : {size_t{0}, part.size() / 2, part.size() - 1}) {
           if (part.empty()) continue;
           const T before = std::exchange(part[place], bad);
-          EXPECT_FALSE(over(reduce<T>().all_finite, parts)) << bad << " at " << place;
+          EXPECT_EQ(over(reduce<T>().first_not_finite, parts), &part - parts.data()) << bad << " at " << place;
           part[place] = before;
         }
   }
-  EXPECT_TRUE(over(reduce<T>().all_finite, Parts<T>{{std::numeric_limits<T>::max()}}));
+  EXPECT_EQ(over(reduce<T>().first_not_finite, Parts<T>{{std::numeric_limits<T>::max()}}), -1);
 }
-TEST_P(Reduce, SumOfSquaresAndAllFiniteMatchALoop) {
+TEST_P(Reduce, SumOfSquaresAndFirstNotFiniteMatchALoop) {
   check_whole<float>();
   check_whole<double>();
 }

@@ -108,24 +108,24 @@ TEST_P(Optimizer, SgdUpdatesManyParametersAsOneByOne) {
   for (size_t i = 0; i < second.size(); ++i) ASSERT_DOUBLE_EQ(second[i], 2 - 0.5 * (1.5 + g[i])) << i;
 }
 
-TEST_P(Optimizer, ChangesNothingIfGradientsAreNotFinite) {
+TEST_P(Optimizer, ChangesNothingIfACheckHasFailed) {
   const std::vector<float> g(100, 1), before(100, 2);
   std::vector<float> p = before, m = before, v = before;
   const AdamStep adam{0.01, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02};
   const AdamUpdate<float> adam_update{0, 100, g.data(), p.data(), m.data(), v.data()};
   const SgdStep sgd{0.1, 0.9, 0, 0, false, false};
   const SgdUpdate<float> sgd_update{0, 100, g.data(), p.data(), m.data()};
-  bool finite = false;
-  optimizer<float>().adam({.finite = &finite}, 1, &adam, 1, &adam_update);
-  optimizer<float>().sgd({.finite = &finite}, 1, &sgd, 1, &sgd_update);
+  Finding finding = {.check = 3};
+  optimizer<float>().adam({.failed = &finding}, 1, &adam, 1, &adam_update);
+  optimizer<float>().sgd({.failed = &finding}, 1, &sgd, 1, &sgd_update);
   EXPECT_EQ(p, before);
   EXPECT_EQ(m, before);
   EXPECT_EQ(v, before);
-  finite = true;
-  optimizer<float>().adam({.finite = &finite}, 1, &adam, 1, &adam_update);
+  finding = {};
+  optimizer<float>().adam({.failed = &finding}, 1, &adam, 1, &adam_update);
   EXPECT_NE(p, before);
   const std::vector<float> after = p;
-  optimizer<float>().sgd({.finite = &finite}, 1, &sgd, 1, &sgd_update);
+  optimizer<float>().sgd({.failed = &finding}, 1, &sgd, 1, &sgd_update);
   EXPECT_NE(p, after);
 }
 

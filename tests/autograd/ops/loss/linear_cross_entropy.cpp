@@ -169,7 +169,7 @@ TEST(LinearCrossEntropy, RefusesInvalidArguments) {
                     "linear_cross_entropy: the target must have the shape of the scores without the last axis: [2, "
                     "150, 40] and [300]");
   EXPECT_TAPE_ERROR(linear_cross_entropy(call.x, call.weight, {}, full({2, 150}, 40, i64), {}, 8), ErrorKind::index,
-                    "linear_cross_entropy: target 40 at position 0 is outside [0, 40)");
+                    "linear_cross_entropy: target 40 at position [0, 0] is outside [0, 40)");
   EXPECT_TAPE_ERROR(linear_cross_entropy(call.x, call.weight, {}, target, {.label_smoothing = 2}, 8), ErrorKind::config,
                     "linear_cross_entropy: label_smoothing must be in [0, 1], got 2");
   EXPECT_TAPE_ERROR(linear_cross_entropy(call.x.detach().to(bf16), call.weight, {}, target), ErrorKind::dtype,

@@ -13,9 +13,11 @@ const Shape kShapes[] = {{1, 1, 1, 1},     {1, 10, 7, 25}, {3, 5, 1, 9}, {1, 300
 size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 int64_t outside(int64_t n, const int64_t* index, int64_t low, int64_t size) {
-  int64_t place = -2;
-  take().first_out_of_range(n, index, low, size, &place);
-  return place;
+  Finding found;
+  take().check_index({.lines = 1, .count = n, .stride = n, .low = low, .size = size}, index, nullptr, 5, &found);
+  EXPECT_EQ(found.check, found.check ? 5 : 0);
+  EXPECT_EQ(found.value, found.check ? index[found.position] : 0);
+  return found.check ? found.position : -1;
 }
 
 template <class E>
@@ -64,6 +66,35 @@ TEST(Take, FirstOutsideHandlesRangesAboveHalfOfI64) {
   EXPECT_EQ(outside(4, index, -INT64_MAX, INT64_MAX), -1);
   EXPECT_EQ(outside(5, index, -INT64_MAX, INT64_MAX), 4);
   EXPECT_EQ(outside(1, index + 5, -INT64_MAX, INT64_MAX), 0);
+}
+
+TEST(Take, ChecksLinesOfIndicesAndKeepsThoseAccepted) {
+  const int64_t index[] = {1, -2, 8, 8, 7, -9, 0, 8, 8};
+  const IndexRange range = {.lines = 3, .count = 2, .stride = 3, .low = -4, .size = 4, .ignores = true, .ignored = 7};
+  std::vector<int64_t> kept(6, 99);
+  Finding found;
+  take().check_index(range, index, kept.data(), 2, &found);
+  EXPECT_EQ(kept, (std::vector<int64_t>{1, 2, 0, 7, 0, 0}));
+  EXPECT_EQ(found.check, 2);
+  EXPECT_EQ(found.position, 2);
+  EXPECT_EQ(found.value, 8);
+}
+
+TEST(Take, KeepsTheFindingOfTheFirstFailedCheck) {
+  const bool flags[] = {false, false, true};
+  const int64_t none = -1, place = 6;
+  Finding found;
+  take().check_flags(2, flags, 1, &found);
+  take().note_position(&none, 2, &found);
+  EXPECT_EQ(found.check, 0);
+  take().check_flags(3, flags, 3, &found);
+  take().note_position(&place, 4, &found);
+  EXPECT_EQ(found.check, 3);
+  EXPECT_EQ(found.position, 2);
+  found = {};
+  take().note_position(&place, 4, &found);
+  EXPECT_EQ(found.check, 4);
+  EXPECT_EQ(found.position, 6);
 }
 
 TEST(Take, WritesTheLastOfRepeatedIndicesAndMarksIt) {

@@ -1,0 +1,130 @@
+// Checks of values on a GPU: the host does not wait for them, and learns of a failed one when it waits.
+#include "autograd/cuda/late_checks.h"
+
+#include <cmath>
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "autograd/create.h"
+#include "autograd/cuda/context.h"
+#include "autograd/cuda/emulation/emulation.h"
+#include "autograd/distributions.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/rounding.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/index/scatter.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/loss/probability_loss.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/random.h"
+#include "optim/adam.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
+
+namespace tape {
+namespace {
+
+using cuda_device::waits;
+using cuda_device::emulation::EmulatedDevice;
+
+Tensor ids_on_device(const std::vector<int64_t>& values) { return from_vector(values).to(cuda); }
+
+TEST(LateChecks, ThrowWhenTheHostWaits) {
+  const EmulatedDevice device;
+  const Tensor weight = ones({5, 3}, {f32, cuda});
+  const int64_t before = waits();
+  embedding(weight, ids_on_device({0, 4, 5, 1}));
+  embedding(weight, ids_on_device({-1}));
+  EXPECT_EQ(waits(), before);
+  EXPECT_TAPE_ERROR(synchronize(cuda), ErrorKind::index, "embedding: id 5 at position 2 is outside [0, 5)");
+  EXPECT_EQ(sum(embedding(weight, ids_on_device({0, 4}))).item(), 6);
+  const Tensor wrong = embedding(weight, ids_on_device({7}));
+  EXPECT_TAPE_ERROR(wrong.to(cpu), ErrorKind::index, "embedding: id 7 at position 0 is outside [0, 5)");
+}
+
+TEST(LateChecks, HaveTheMessagesOfTheCpu) {
+  const EmulatedDevice device;
+  const auto expect_same = [](const std::function<Tensor(Device)>& call) {
+    std::string here;
+    try {
+      call(cpu);
+    } catch (const Error& error) {
+      here = error.what();
+    }
+    ASSERT_NE(here, "");
+    try {
+      const Tensor result = call(cuda);
+      synchronize(cuda);
+      ADD_FAILURE() << "no error: " << here;
+    } catch (const Error& error) {
+      EXPECT_EQ(here, error.what());
+    }
+  };
+  const auto on = [](const Tensor& x, Device device_of) { return x.to(device_of); };
+  expect_same([&](Device d) { return gather(on(ones({2, 3}), d), 1, on(tensor({{0, -4}, {0, 0}}, i64), d)); });
+  expect_same([&](Device d) { return index_select(on(ones({0, 3}), d), 0, on(tensor({0}, i64), d)); });
+  expect_same([&](Device d) { return one_hot(on(tensor({1, 9}, i64), d), 4); });
+  expect_same([&](Device d) { return cross_entropy(on(ones({2, 3}), d), on(tensor({1, 3}, i64), d)); });
+  expect_same([&](Device d) { return cast(on(tensor({1, 2, NAN}), d), i64); });
+  expect_same([&](Device d) { return cast(on(tensor({1, 300}), d), u8); });
+  expect_same([&](Device d) { return remainder(on(tensor({7, 8}, i64), d), on(tensor({2, 0}, i64), d)); });
+  expect_same([&](Device d) { return bce_loss(on(tensor({0.5, 1.5}), d), on(tensor({0, 1}), d)); });
+  expect_same([&](Device d) {
+    Generator stream(1);
+    return bernoulli(on(tensor({0.5, 0.25, -0.5}), d), stream);
+  });
+}
+
+TEST(LateChecks, ThrowInTheOperationIfLaunchesWait) {
+  setenv("TAPE_CUDA_BLOCKING", "1", 1);
+  const EmulatedDevice device;
+  const Tensor weight = ones({5, 3}, {f32, cuda});
+  EXPECT_TAPE_ERROR(embedding(weight, ids_on_device({8})), ErrorKind::index,
+                    "embedding: id 8 at position 0 is outside [0, 5)");
+  unsetenv("TAPE_CUDA_BLOCKING");
+}
+
+TEST(LateChecks, AreKeptWithoutLimit) {
+  const EmulatedDevice device;
+  const Tensor weight = ones({2, 1}, {f32, cuda}), ids = ids_on_device({1});
+  for (int i = 0; i < 5000; ++i) embedding(weight, ids);
+  embedding(weight, ids_on_device({2}));
+  EXPECT_TAPE_ERROR(synchronize(cuda), ErrorKind::index, "embedding: id 2 at position 0 is outside [0, 2)");
+}
+
+TEST(LateChecks, StopUpdatesAfterAFailedOne) {
+  const EmulatedDevice device;
+  Tensor weight = ones({5, 3}, {f32, cuda}).requires_grad_(true);
+  optim::Adam adam({weight});
+  const auto step = [&](const std::vector<int64_t>& ids) {
+    adam.zero_grad();
+    sum(embedding(weight, ids_on_device(ids))).backward();
+    adam.step();
+  };
+  const int64_t before = waits();
+  step({0, 9});
+  step({1});
+  EXPECT_EQ(waits(), before);
+  EXPECT_TAPE_ERROR(synchronize(cuda), ErrorKind::index, "embedding: id 9 at position 1 is outside [0, 5)");
+  EXPECT_TRUE(tensors_equal(weight.detach().to(cpu), ones({5, 3})));
+  step({1});
+  EXPECT_FALSE(tensors_equal(weight.detach().to(cpu), ones({5, 3})));
+}
+
+TEST(LateChecks, NameTheParameterWhoseGradientIsNotFinite) {
+  const EmulatedDevice device;
+  Tensor first = ones({2}, {f32, cuda}).requires_grad_(true), second = ones({3}, {f32, cuda}).requires_grad_(true);
+  optim::Adam adam({first, second});
+  (sum(first) + sum(second * NAN)).backward();
+  const int64_t before = waits();
+  adam.step();
+  EXPECT_EQ(waits(), before);
+  EXPECT_TAPE_ERROR(synchronize(cuda), ErrorKind::numeric,
+                    "Adam: the gradient of parameter 1 [3] contains NaN or infinity; nothing was changed");
+  EXPECT_TRUE(tensors_equal(first.detach().to(cpu), ones({2})));
+}
+
+}  // namespace
+}  // namespace tape

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "../base/error.h"
-#include "half.h"
+#include "../base/half.h"
 
 namespace tape {
 

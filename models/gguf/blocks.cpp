@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "autograd/half.h"
+#include "base/half.h"
 
 namespace tape::detail {
 namespace {

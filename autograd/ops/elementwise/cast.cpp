@@ -1,11 +1,13 @@
 #include "autograd/ops/elementwise/cast.h"
 
-#include <limits>
-#include <type_traits>
+#include <fmt/format.h>
 
 #include "autograd/create.h"
 #include "autograd/device_memory.h"
+#include "autograd/kernels/elementwise/common/cast.h"
+#include "autograd/kernels/index/common/take.h"
 #include "autograd/ops/kernel_call.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
 
 namespace tape {
@@ -15,37 +17,26 @@ namespace {
 const Op cast_op({.name = "cast",
                   .formula = {.forward = "y{y} = x in {dtype}", .backward = {"dx = dy in the dtype of x"}}});
 
-/// Whether the integral part of a value fits an integer type; false for NaN.
-template <class To>
-bool fits(double value) {
-  // For i32 and u8, the values one past each end are exact doubles; for i64, both ends are.
-  if constexpr (std::is_same_v<To, int64_t>) {
-    return value >= -0x1p63 && value < 0x1p63;
-  } else {
-    constexpr double low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
-    return value > low - 1 && value < high + 1;
-  }
+/// The dtypes have the order of the kernels' elements.
+kernels::Element element_of(DType dtype) {
+  static_assert(static_cast<int>(DType::boolean) == static_cast<int>(kernels::Element::boolean) &&
+                static_cast<int>(DType::f16) == static_cast<int>(kernels::Element::f16) &&
+                static_cast<int>(DType::f64) == static_cast<int>(kernels::Element::f64));
+  return static_cast<kernels::Element>(dtype);
 }
 
-template <class From>
-auto widened(From value) {
-  if constexpr (std::is_class_v<From>)
-    return static_cast<float>(value);  // f16 or bf16
-  else
-    return value;
-}
-
-template <class From, class To>
-void convert(int64_t n, const From* x, To* y) {
-  if constexpr (std::is_same_v<To, bool>) {
-    for (int64_t i = 0; i < n; ++i) y[i] = widened(x[i]) != 0;
-  } else {
-    if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>)
-      for (int64_t i = 0; i < n; ++i)
-        if (const auto value = static_cast<double>(widened(x[i])); !fits<To>(value))
-          raise(ErrorKind::numeric, "cast: {} does not fit {}", value, to_string(dtype_of<To>));
-    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<To>(widened(x[i]));
-  }
+/// Refuses floating-point values that no integer of the dtype is near.
+void check_fits(const KernelCall& at, const Tensor& x, DType dtype) {
+  const ValueCheck fit = {ErrorKind::numeric, [x = x.detach(), dtype](int64_t position, int64_t) {
+                            return fmt::format("cast: {} does not fit {}", reshape(x, {x.numel()})[position].item(),
+                                               to_string(dtype));
+                          }};
+  Tensor first = empty({}, {i64, x.device()});
+  at.check(fit, [&](int64_t number, kernels::Finding* finding) {
+    kernels::casts(at).first_unfit(element_of(x.dtype()), element_of(dtype), x.numel(), at.in(x),
+                                   at.out<int64_t>(first));
+    kernels::take(at).note_position(at.in<int64_t>(first), number, finding);
+  });
 }
 
 }  // namespace
@@ -53,10 +44,9 @@ void convert(int64_t n, const From* x, To* y) {
 Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   Tensor y = empty(x.shape(), {dtype, x.device()});
-  run_on_host("cast", x.device(), [&](const KernelCall& at) {
-    dispatch_all(x.dtype(), [&](auto from) {
-      dispatch_all(dtype, [&](auto to) { convert(x.numel(), at.in<decltype(from)>(x), at.out<decltype(to)>(y)); });
-    });
+  run_kernels("cast", x.device(), [&](const KernelCall& at) {
+    if (is_floating(x.dtype()) && !is_floating(dtype) && dtype != boolean) check_fits(at, x, dtype);
+    kernels::casts(at).cast(element_of(x.dtype()), element_of(dtype), x.numel(), at.in(x), at.out(y));
   });
   if (!is_floating(dtype)) return y;
   return record(cast_op, {x}, y, {},

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "../base/bfloat16.h"
+#include "bfloat16.h"
 
 namespace tape {
 namespace detail {

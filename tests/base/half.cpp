@@ -1,4 +1,4 @@
-#include "autograd/half.h"
+#include "base/half.h"
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,7 @@
 // Everything but the xtensor bridge, which has a header of its own (autograd/xtensor.h).
 #include "autograd/create.h"
 #include "autograd/custom.h"
+#include "autograd/devices.h"
 #include "autograd/diagnose/anomaly.h"
 #include "autograd/diagnose/profile.h"
 #include "autograd/diagnose/tape_values.h"
@@ -16,8 +17,8 @@
 #include "autograd/memory.h"
 #include "autograd/named_tensor.h"
 #include "autograd/ops.h"
-#include "autograd/ops/host_fallbacks.h"
 #include "autograd/ops/attention/attention_call.h"
+#include "autograd/ops/host_fallbacks.h"
 #include "autograd/print.h"
 #include "autograd/random.h"
 #include "autograd/tape/eager_grad_accumulation.h"

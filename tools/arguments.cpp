@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/device.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "tools/completion.h"
@@ -133,6 +134,18 @@ Option& Option::within(double least, double most) {
 
 Option& Option::probability() {
   option_->check(rule("at least 0 and below 1", [](double x) { return x >= 0 && x < 1; }));
+  return *this;
+}
+
+Option& Option::device() {
+  option_->check([](const std::string& given) {
+    try {
+      parse_device(given);
+      return std::string();
+    } catch (const Error&) {
+      return fmt::format("must be cpu, cuda or cuda:N, got {}", given);
+    }
+  });
   return *this;
 }
 

@@ -27,6 +27,7 @@ class Option {
   Option& above(double bound);
   Option& within(double least, double most);
   Option& probability();  ///< at least 0 and below 1
+  Option& device();       ///< "cpu", "cuda" or "cuda:N"
   Option& needs(const Option& other);
   Option& excludes(const Option& other);
   /// Text that --help shows as the default if the default depends on other options: "preset".

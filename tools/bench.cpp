@@ -62,6 +62,7 @@ void print(nlohmann::ordered_json line) {
   const train::Machine m = train::machine();
   line["blas_core"] = m.blas_core;
   line["isa"] = m.kernels;
+  line["device"] = m.device;
   std::cout << line.dump() << "\n";
 }
 
@@ -135,6 +136,7 @@ int train_step(const BenchOptions& options) {
   const train::World world;
   train::Communicator& ranks = train::ranks_or_single(world.ranks());
   prepare(options.common, world.ranks_sharing_cores());
+  const DeviceScope on_device = use_device(options.common, world.ranks() ? world.ranks()->rank() : 0);
   if (ranks.size() > 1 && (options.profile || !options.trace.empty()))
     raise(ErrorKind::config, "bench train-step: --profile and --trace need a single process, but mpirun started {}",
           ranks.size());
@@ -191,6 +193,7 @@ int train_step(const BenchOptions& options) {
 
 int decode(const BenchOptions& options) {
   prepare(options.common);
+  const DeviceScope on_device = use_device(options.common);
   const MatmulPrecisionScope precision(options.common.matmul_precision());
   manual_seed(1);
   const auto model = make_bench_transformer(options.config, 0);
@@ -222,6 +225,7 @@ int decode(const BenchOptions& options) {
 
 int gemm(const BenchOptions& options) {
   prepare(options.common);
+  const DeviceScope on_device = use_device(options.common);
   const MatmulPrecisionScope precision(options.common.matmul_precision());
   constexpr int64_t kSizes[][3] = {{256, 256, 256},   {768, 128, 128},   {1024, 512, 512},  {2048, 2048, 512},
                                    {2048, 512, 2048}, {4096, 1152, 384}, {1024, 10000, 512}};
@@ -282,8 +286,11 @@ void add_bench(Command app) {
   Command products = add_kind(bench, "gemm", "Speed of single-precision matrix products", options, gemm);
   add_line_flag(products, *options);
   add_precision(decoding, decoded->common);
+  add_device(decoding, decoded->common);
   add_precision(step, options->common);
+  add_device(step, options->common);
   add_precision(products, options->common);
+  add_device(products, options->common);
 }
 
 }  // namespace tape::tools

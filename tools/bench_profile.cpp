@@ -8,8 +8,9 @@
 #include <fmt/format.h>
 
 #include "autograd/create.h"
-#include "autograd/kernels/elementwise/elementwise.h"
-#include "autograd/kernels/product/common/gemm.h"
+#include "autograd/memory.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/tape/scope.h"
 #include "base/table.h"
 #include "train/runs/progress.h"
 
@@ -25,6 +26,7 @@ double least_seconds(const Run& run) {
   for (int round = 0; round < kRounds; ++round) {
     const double start = train::steady_seconds();
     run();
+    synchronize(default_device());
     least = std::min(least, train::steady_seconds() - start);
   }
   return least;
@@ -35,23 +37,20 @@ double memory_rate() {
   constexpr int64_t kValues = 16 << 20;
   const Tensor x = ones({kValues});
   Tensor y = ones({kValues});
-  const double least = least_seconds(
-      [&] { kernels::elementwise<float>().accumulate(kValues, x.data<float>(), 1, y.mutable_data<float>()); });
+  const double least = least_seconds([&] { y.add_(x); });
   return 3 * static_cast<double>(kValues) * sizeof(float) / least / 1e9;
 }
 
 }  // namespace
 
 double product_rate(int64_t m, int64_t n, int64_t k, MatmulPrecision precision) {
+  const NoGrad no_grad;
+  const MatmulPrecisionScope scope(precision);
   const Tensor x = ones({m, k}), w = ones({n, k});
-  Tensor y = empty({m, n});
-  const kernels::Gemm gemm{
-      .transpose_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .precision = precision};
   const double flops = 2 * static_cast<double>(m * n * k);
   const int64_t repeats = static_cast<int64_t>(3e9 / flops) + 1;
   const double least = least_seconds([&] {
-    for (int64_t i = 0; i < repeats; ++i)
-      kernels::gemm(gemm, x.data<float>(), w.data<float>(), y.mutable_data<float>());
+    for (int64_t i = 0; i < repeats; ++i) linear(x, w);
   });
   return flops * static_cast<double>(repeats) / least / 1e9;
 }

@@ -110,6 +110,7 @@ class Labels {
 
 int classify(const ClassifyArguments& arguments) {
   prepare(arguments.common);
+  const DeviceScope on_device = use_device(arguments.common);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
   models::AnyModel model = models::load_model(arguments.model);
   models::module_of(model).prepare_for_inference();
@@ -153,6 +154,7 @@ void add_classify(Command app) {
       .excludes(all);
   add_threads(command, arguments->common);
   add_precision(command, arguments->common);
+  add_device(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return classify(*arguments); }); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "autograd/devices.h"
 #include "train/distributed/world.h"
 #include "train/memory/machine.h"
 
@@ -26,6 +27,10 @@ void add_precision(Command& command, Common& common) {
       .option("--precision", common.precision,
               "Lowest precision of matrix products: highest (f32), high (16 bits), medium (bf16)")
       .one_of({"highest", "high", "medium"});
+}
+
+void add_device(Command& command, Common& common) {
+  command.option("--device", common.device, "Where to compute: cpu, cuda (an NVIDIA GPU) or cuda:1").device();
 }
 
 void add_optimizer_state(Command& command, std::optional<optim::MomentDtype>& moments) {
@@ -62,6 +67,15 @@ void prepare(const Common& common, int sharing) {
     train::set_threads(common.threads);
   else if (sharing > 1)
     train::set_threads(std::max(train::machine().threads / sharing, 1));
+}
+
+DeviceScope use_device(const Common& common, int rank) {
+  Device device = parse_device(common.device);
+  if (common.device == "cuda" && rank > 0)
+    if (const auto count = static_cast<int>(devices().gpus.size()); count > 0)
+      device = devices().gpus[rank % count].device;
+  describe(device);  // an Error before anything is loaded
+  return DeviceScope(device);
 }
 
 }  // namespace tape::tools

@@ -223,6 +223,7 @@ void add_demo(Command app) {
   add_distributed(command, arguments->together);
   add_threads(command, arguments->common);
   add_precision(command, arguments->common);
+  add_device(command, arguments->common);
   add_json(command, arguments->common);
   command.runs([arguments] { return demo(*arguments); });
 }

@@ -79,6 +79,7 @@ class Vectors {
 
 int embed(const EmbedArguments& arguments) {
   prepare(arguments.common);
+  const DeviceScope on_device = use_device(arguments.common);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
   process_lines(arguments.buffer, Vectors(arguments));
   return 0;
@@ -107,6 +108,7 @@ void add_embed(Command app) {
   command.flag("--json", arguments->common.json, "Print one JSON list per line");
   add_threads(command, arguments->common);
   add_precision(command, arguments->common);
+  add_device(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return embed(*arguments); }); });
 }
 

@@ -146,6 +146,7 @@ class Writer {
 
 int generate(GenerateArguments& arguments) {
   prepare(arguments.common);
+  const DeviceScope on_device = use_device(arguments.common);
   models::check(arguments.options.sampling);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
   if (arguments.prompt && !valid_utf8(*arguments.prompt)) raise(ErrorKind::format, "--prompt: not UTF-8");
@@ -212,6 +213,7 @@ void add_generate(Command app) {
   command.flag("--json", arguments->common.json,
                "Print one JSON object per text: prompt, text (the continuation), tokens, ids, ended, seed");
   add_threads(command, arguments->common);
+  add_device(command, arguments->common);
   add_precision(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return generate(*arguments); }); });
 }

@@ -1,20 +1,42 @@
 #include "tools/commands.h"
 
+#include <cmath>
 #include <iostream>
 #include <memory>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "autograd/devices.h"
 #include "autograd/kernels/product/common/bf16_backend.h"
 #include "train/memory/machine.h"
 
 namespace tape::tools {
 namespace {
 
+nlohmann::ordered_json json_of(const DeviceInfo& gpu) {
+  return {{"device", to_string(gpu.device)},
+          {"name", gpu.name},
+          {"capability", gpu.capability},
+          {"multiprocessors", gpu.multiprocessors},
+          {"memory_bytes", gpu.memory_bytes}};
+}
+
+std::string line_of(const DeviceInfo& gpu) {
+  return fmt::format("{:<10} {}, compute capability {}.{}, {} multiprocessors, {:.1f} GiB\n", to_string(gpu.device),
+                     gpu.name, gpu.capability / 10, gpu.capability % 10, gpu.multiprocessors,
+                     std::ldexp(static_cast<double>(gpu.memory_bytes), -30));
+}
+
 int info(const Common& common) {
   prepare(common);
   const train::Machine m = train::machine();
+  const Devices found = devices();
+  nlohmann::ordered_json gpus = nlohmann::ordered_json::array();
+  std::string cuda_text = found.gpus.empty()
+                              ? fmt::format("cuda       {}\n", found.missing)
+                              : fmt::format("driver     CUDA {}.{}\n", found.driver / 1000, found.driver % 1000 / 10);
+  for (const DeviceInfo& gpu : found.gpus) gpus.push_back(json_of(gpu)), cuda_text += line_of(gpu);
   const std::string bf16(kernels::to_string(kernels::bf16_backend()));
   nlohmann::ordered_json precisions;
   std::string text;
@@ -28,14 +50,16 @@ int info(const Common& common) {
                                         {"isa", m.kernels},         {"bf16", bf16},
                                         {"precision", precisions},  {"blas", m.blas},
                                         {"blas_core", m.blas_core}, {"blas_core_overridden", m.blas_core_overridden},
-                                        {"threads", m.threads}}
+                                        {"threads", m.threads},     {"cuda_driver", found.driver},
+                                        {"cuda_devices", gpus},     {"cuda_missing", found.missing}}
                      .dump()
               << "\n";
   } else {
     std::cout << "version    " << m.version << "\ncpu        " << m.cpu << "\nkernels    " << m.kernels
               << "\nbf16       " << bf16 << "\nprecision  " << text << "\nblas       " << m.blas << "\nblas core  "
               << m.blas_core << (m.blas_core_overridden ? " (by OPENBLAS_CORETYPE)" : "") << "\nthreads    "
-              << m.threads << "\n";
+              << m.threads << "\n"
+              << cuda_text;
   }
   return 0;
 }
@@ -44,7 +68,7 @@ int info(const Common& common) {
 
 void add_info(Command app) {
   const auto common = std::make_shared<Common>();
-  Command command = app.subcommand("info", "Print version, CPU, kernels and matrix library in use, threads");
+  Command command = app.subcommand("info", "Print version, CPU, kernels and matrix library in use, threads, GPUs");
   command.footer("Example: tapeformer info --json");
   add_threads(command, *common);
   add_json(command, *common);

@@ -132,6 +132,7 @@ void warn_of_unknown(const text::Tokenizer& tokenizer, const inspect::InspectOpt
 
 int inspect_model(InspectArguments& arguments) {
   prepare(arguments.common);
+  const DeviceScope on_device = use_device(arguments.common);
   if (arguments.out.empty() && arguments.dot.empty() && !arguments.terminal)
     raise(ErrorKind::config, "inspect: nothing to do: give --out FILE, --dot FILE or --terminal");
   arguments.subject.bf16 = arguments.live;
@@ -234,6 +235,7 @@ void add_inspect(Command app) {
   command.flag("--grads", arguments->picture.gradients, "Show gradients of the loss instead of probabilities")
       .needs(terminal);
   add_threads(command, arguments->common);
+  add_device(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return inspect_model(*arguments); }); });
 }
 

@@ -16,7 +16,9 @@ struct RunArguments {
 
 int run(const RunArguments& arguments) {
   prepare(arguments.common);
-  const auto inputs = load_safetensors(arguments.inputs).tensors;
+  const DeviceScope on_device = use_device(arguments.common);
+  auto inputs = load_safetensors(arguments.inputs).tensors;
+  for (auto& [name, tensor] : inputs) tensor = tensor.to(default_device());
   const models::AnyModel model = models::load_model(arguments.model);
   if (!arguments.dtype.empty()) models::module_of(model).to(arguments.dtype == "f64" ? f64 : f32);
   save_safetensors(arguments.out, models::run(model, inputs, arguments.options));
@@ -39,6 +41,7 @@ void add_run(Command app) {
   command.option("--dtype", arguments->dtype, "Compute in f32 or f64; default: the dtype of the saved model")
       .one_of({"f32", "f64"});
   add_threads(command, arguments->common);
+  add_device(command, arguments->common);
   command.runs([arguments] { return run(*arguments); });
 }
 

@@ -133,6 +133,7 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
   add_distributed(command, arguments.together);
   add_threads(command, arguments.common);
   add_precision(command, arguments.common);
+  add_device(command, arguments.common);
   add_json(command, arguments.common);
 }
 
@@ -179,6 +180,7 @@ void begin_run(TrainArguments& arguments) {
   const train::Communicator& ranks = train::ranks_or_single(arguments.world->ranks());
   if (!ranks.is_root()) std::cout.rdbuf(silence());
   prepare(arguments.common, arguments.world->ranks_sharing_cores());
+  arguments.on_device.reset(new DeviceScope(use_device(arguments.common, ranks.rank())));
   std::cout << to_string(train::machine());
   if (ranks.size() > 1) std::cout << fmt::format(", {} processes", ranks.size());
   std::cout << "\n";

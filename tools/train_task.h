@@ -29,6 +29,7 @@ struct TrainArguments {
   DistributedArguments together;
   std::unique_ptr<train::World> world;  // the processes that mpirun started with this one
   Common common;
+  std::unique_ptr<DeviceScope> on_device = {};
   std::function<std::string()> kept = {};  // the arguments to save in the run's folder, as JSON
 };
 

@@ -147,6 +147,7 @@ class Translator {
 
 int translate(const TranslateArguments& arguments) {
   prepare(arguments.common);
+  const DeviceScope on_device = use_device(arguments.common);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
   process_lines(arguments.buffer, Translator(arguments));
   return 0;
@@ -199,6 +200,7 @@ void add_translate(Command app) {
                "matrix");
   add_threads(command, arguments->common);
   add_precision(command, arguments->common);
+  add_device(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return translate(*arguments); }); });
 }
 

@@ -3,6 +3,7 @@
 #include "autograd/cuda/context.h"
 #include "autograd/cuda/stream.h"
 #include "autograd/device_checks.h"
+#include "autograd/devices.h"
 #include "base/error.h"
 
 namespace tape::device_memory {
@@ -29,6 +30,14 @@ void within(Device device, void*, Device, const void*, int64_t) { refuse(device)
 void clear(Device device, void*, int64_t) { refuse(device); }
 
 }  // namespace tape::device_memory
+
+namespace tape {
+Devices devices() { return {.gpus = {}, .driver = 0, .missing = "there are no GPUs in WebAssembly"}; }
+std::string describe(Device device) {
+  if (device.is_cpu()) return to_string(device);
+  device_memory::refuse(device);
+}
+}  // namespace tape
 
 namespace tape::device_checks {
 Place begin(const ValueCheck&) { device_memory::refuse(cuda); }

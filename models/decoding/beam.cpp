@@ -264,6 +264,7 @@ class Continuations {
 
 std::vector<std::vector<BeamHypothesis>> beam_search(EncoderDecoder& model, const Tensor& src,
                                                      const BeamOptions& options) {
+  const DeviceScope on_model(model.device());
   check(options, src.size(0));
   const int64_t tgt_vocab = model.options().tgt_vocab;
   if (options.forced_bos && (*options.forced_bos < 0 || *options.forced_bos >= tgt_vocab))

@@ -146,6 +146,7 @@ std::vector<int64_t> begun(const CausalLM& model, const std::vector<int64_t>& pr
 
 std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vector<int64_t>>& prompts,
                                    const GenerateOptions& options) {
+  const DeviceScope on_model(model.device());
   GenerationBatch generated(options, model.vocab(), model.options().eos_ids, model.search);
   if (options.bos || options.forced_bos || options.forced_eos)
     raise(ErrorKind::config, "generate: bos, forced_bos and forced_eos apply only to encoder-decoder models");

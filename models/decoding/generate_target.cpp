@@ -21,6 +21,7 @@ Tensor batch_of(const std::vector<std::vector<int64_t>>& sources, int64_t paddin
 
 std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std::vector<int64_t>>& sources,
                                    const GenerateOptions& options) {
+  const DeviceScope on_model(model.device());
   const EncoderDecoderOptions& m = model.options();
   GenerationBatch generated(options, m.tgt_vocab, {m.eos_id}, model.search);
   for (size_t row = 0; row < sources.size(); ++row) {

@@ -7,6 +7,7 @@
 namespace tape::models {
 std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Tensor& src,
                                                 const GreedyOptions& options) {
+  const DeviceScope on_model(model.device());
   check_at_least_one("greedy_decode", {{"max_length", options.max_length}});
   const int64_t rows_of_model = model.options().tgt_vocab;
   if (options.vocabulary < 0 || options.vocabulary > rows_of_model)

@@ -35,6 +35,7 @@ void check_input(const char* operation, const EncoderModel& base, const EncoderI
 
 void for_each_row(const char* operation, const EncoderModel& base, const EncoderInput& input, int64_t batch_tokens,
                   const BatchFunction& say, const RowCallback& take) {
+  const DeviceScope on_model(base.device());
   check_input(operation, base, input);
   const int64_t padding = std::max<int64_t>(base.options().padding_id, 0);
   const NoGrad no_grad;

@@ -46,6 +46,7 @@ Tensor SentenceEncoder::forward(const Tensor& ids, const Mask& mask, const Tenso
 Tensor SentenceEncoder::forward(const Tensor& ids) { return forward(ids, base->padding(ids)); }
 
 Tensor embed(SentenceEncoder& model, std::span<const std::vector<int64_t>> sequences, const EmbedOptions& options) {
+  const DeviceScope on_model(model.device());
   const int64_t width = model.width();
   std::vector<double> rows(sequences.size() * static_cast<size_t>(width));
   for_each_row(

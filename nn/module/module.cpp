@@ -195,6 +195,12 @@ void Module::to(Device device) {
   replace_tensors(*this, [&](const Tensor& x) { return x.to(device); });
 }
 
+Device Module::device() const {
+  for (const NamedTensor& named : named_parameters()) return named.tensor.device();
+  for (const NamedTensor& named : named_buffers()) return named.tensor.device();
+  return default_device();
+}
+
 void Module::requires_grad_(bool requires_grad) {
   for (NamedTensor& named : named_parameters()) named.tensor.requires_grad_(requires_grad);
 }

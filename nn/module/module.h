@@ -93,6 +93,8 @@ class Module : NonCopyable {
   /// Moves every parameter and buffer to a device in place and drops gradients. An optimizer's state follows at its
   /// next step.
   void to(Device device);
+  /// Device of its first parameter, else of its first buffer, else default_device().
+  Device device() const;
   /// Whether the parameters of this module and its descendants accumulate gradients.
   void requires_grad_(bool requires_grad);
   void freeze() { requires_grad_(false); }   ///< excludes the parameters from training

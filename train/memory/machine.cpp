@@ -2,9 +2,11 @@
 
 #include <fmt/core.h>
 
+#include "autograd/devices.h"
 #include "autograd/kernels/product/common/blas.h"
 #include "autograd/kernels/runtime/common/isa.h"
 #include "autograd/kernels/runtime/common/threads.h"
+#include "autograd/options.h"
 #include "base/error.h"
 #include "base/version.h"
 
@@ -17,13 +19,14 @@ Machine machine() {
           .blas = fmt::format("{} ({})", blas.version, blas.threading),
           .blas_core = blas.core,
           .blas_core_overridden = blas.overridden,
-          .threads = kernels::num_threads()};
+          .threads = kernels::num_threads(),
+          .device = describe(default_device())};
 }
 
 std::string to_string(const Machine& m) {
-  return fmt::format("tapeformer {}, {}, kernels {}, {} core {}{}, {} thread{}", m.version, m.cpu, m.kernels, m.blas,
+  return fmt::format("tapeformer {}, {}, kernels {}, {} core {}{}, {} thread{}{}", m.version, m.cpu, m.kernels, m.blas,
                      m.blas_core, m.blas_core_overridden ? " (by OPENBLAS_CORETYPE)" : "", m.threads,
-                     m.threads == 1 ? "" : "s");
+                     m.threads == 1 ? "" : "s", m.device == "cpu" ? "" : ", device " + m.device);
 }
 
 void set_threads(int threads) {

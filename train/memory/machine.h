@@ -13,6 +13,7 @@ struct Machine {
   std::string blas_core;              ///< BLAS kernels in use: "Cooperlake"
   bool blas_core_overridden = false;  ///< whether OPENBLAS_CORETYPE selected them
   int threads = 1;
+  std::string device = "cpu";  ///< default_device(), with the name of a GPU: describe()
 };
 Machine machine();
 

@@ -101,7 +101,7 @@ double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn, Di
 void Stepper::run_backward(const BatchLoss& learned) {
   const double weight = one_batch() ? 1 : static_cast<double>(learned.tokens);
   try {
-    learned.loss.backward({.gradient = full(learned.loss.shape(), weight, learned.loss.dtype())});
+    learned.loss.backward({.gradient = full(learned.loss.shape(), weight, learned.loss.options())});
   } catch (const Error& error) {
     if (!stepping_ || error.kind() != ErrorKind::numeric) throw;
     gradient_refused_ = true;

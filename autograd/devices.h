@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../base/device.h"
+
+namespace tape {
+
+/// A GPU that the driver shows.
+struct DeviceInfo {
+  Device device;
+  std::string name;          ///< such as "NVIDIA H100 80GB HBM3"
+  int capability = 0;        ///< compute capability, such as 90 for 9.0
+  int multiprocessors = 0;   ///< number of streaming multiprocessors
+  int64_t memory_bytes = 0;  ///< of the GPU, including what other processes use
+};
+
+/// The GPUs of this machine.
+struct Devices {
+  std::vector<DeviceInfo> gpus;
+  int driver = 0;       ///< newest CUDA version of the driver, such as 13000 for 13.0; 0 if there is none
+  std::string missing;  ///< why there is no GPU: "no NVIDIA driver (libcuda.so.1 not found)"; empty if there is one
+};
+/// Opens the driver on the first call.
+Devices devices();
+
+/// "cuda (NVIDIA H100 80GB HBM3)"; "cpu". Throws Error (device) if there is no such device.
+std::string describe(Device device);
+
+}  // namespace tape

@@ -21,6 +21,8 @@
 #include <cmath>
 
 #define TAPE_INLINE __forceinline__
+/// Before a loop that must be unrolled, so that arrays it indexes stay in registers.
+#define TAPE_UNROLL _Pragma("unroll")
 /// Dynamic shared memory of a block, as an array of T.
 #define TAPE_DYNAMIC_SHARED(T, name)                                  \
   extern __shared__ __align__(16) unsigned char tape_shared_memory[]; \
@@ -34,6 +36,7 @@
 #else
 #include "../emulation/kernel.h"
 
+#define TAPE_UNROLL
 #define TAPE_EXPORT_AS(name, function, parameters, arguments)                           \
   static void tape_kernel_##name parameters { function arguments; }                     \
   static const ::tape::cuda_device::emulation::RegisteredKernel tape_registered_##name{ \

@@ -1,7 +1,6 @@
 // Tables of which CUDA has no kernels: these operations are computed on the host.
 #include <utility>
 
-#include "autograd/kernels/attention/attention.h"
 #include "autograd/kernels/convolution/common/convolution.h"
 #include "autograd/kernels/convolution/pool.h"
 #include "autograd/kernels/loss/ctc.h"
@@ -30,7 +29,6 @@ constexpr Table filled(const Entry& entry) {
 #define TAPE_NO_KERNELS(Table, name)                                    \
   extern const Table<float> name##_f32 = filled<Table<float>>(missing); \
   extern const Table<double> name##_f64 = filled<Table<double>>(missing);
-TAPE_NO_KERNELS(AttentionKernels, attention)
 TAPE_NO_KERNELS(ConvolutionKernels, convolution)
 TAPE_NO_KERNELS(CtcKernels, ctc)
 TAPE_NO_KERNELS(PoolKernels, pool)

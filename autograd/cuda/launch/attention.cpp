@@ -1,0 +1,103 @@
+#include "autograd/kernels/attention/attention.h"
+
+#include <algorithm>
+
+#include "autograd/cuda/kernels/attention_shape.h"
+#include "autograd/cuda/launch/elements.h"
+
+namespace tape::kernels::cuda {
+namespace {
+
+/// A kernel with tiles of two sizes.
+struct TileKernels {
+  FloatKernels large, small;
+};
+#define TAPE_TILE_KERNELS(name) \
+  { TAPE_FLOAT_KERNELS(name), TAPE_FLOAT_KERNELS(name##_small) }
+
+constinit const TileKernels kAttentionForward = TAPE_TILE_KERNELS(attention_forward);
+constinit const TileKernels kAttentionProbabilities = TAPE_TILE_KERNELS(attention_probabilities);
+constinit const FloatKernels kAttentionPartOne = TAPE_FLOAT_KERNELS(attention_part_one);
+constinit const FloatKernels kAttentionPartFew = TAPE_FLOAT_KERNELS(attention_part_few);
+constinit const FloatKernels kAttentionJoin = TAPE_FLOAT_KERNELS(attention_join);
+constinit const TileKernels kAttentionDelta = TAPE_TILE_KERNELS(attention_delta);
+constinit const TileKernels kAttentionQueryGradient = TAPE_TILE_KERNELS(attention_query_gradient);
+constinit const TileKernels kAttentionKeyGradients = TAPE_TILE_KERNELS(attention_key_gradients);
+
+/// Launches a kernel with one size of tiles, which suits the shape.
+template <class T>
+class TileLauncher {
+ public:
+  explicit TileLauncher(const AttentionShape& s)
+      : small_(std::max(s.Tq, s.Tk) <= 2 * AttentionBlock::kSmallEdge),
+        edge_(small_ ? AttentionBlock::kSmallEdge : AttentionBlock::edge(sizeof(T))) {}
+
+  int64_t tiles(int64_t rows) const { return quotient_up(rows, edge_); }
+  template <class... A>
+  void operator()(const TileKernels& kernel, int64_t blocks, A... arguments) const {
+    // That many blocks would need more memory than there is.
+    (small_ ? kernel.small : kernel.large)
+        .template of<T>()({static_cast<uint32_t>(blocks)}, {AttentionBlock::kSide * AttentionBlock::kSide},
+                          arguments...);
+  }
+
+ private:
+  bool small_;
+  int64_t edge_;
+};
+
+/// Number of blocks that share the columns of a result; one for results without columns.
+int64_t column_blocks(int64_t width) { return std::max<int64_t>(1, quotient_up(width, AttentionBlock::kColumns)); }
+
+/// Whether the forward pass splits the keys of a head over several blocks.
+template <class T>
+bool has_few_queries(const AttentionShape& s) {
+  return s.Tq <= AttentionParts::kMostQueries && std::max(s.D, s.Dv) <= AttentionParts::most_width(sizeof(T));
+}
+/// Number of parts of the keys: a few hundred blocks in all, none with too few keys. It depends only on the sizes, and
+/// so do all bits.
+int64_t key_parts(const AttentionShape& s) {
+  constexpr int64_t kBlocks = 512, kFewKeys = 128;
+  return std::clamp<int64_t>(std::min(kBlocks / (s.B * s.H), s.Tk / kFewKeys), 1, kBlocks);
+}
+template <class T>
+void attend_in_parts(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to) {
+  const int64_t rows = s.B * s.H * s.Tq;
+  if (rows == 0) return;
+  const int64_t parts = key_parts(s);
+  const DeviceScratch<T> partial(rows * parts * (s.Dv + 2));
+  (s.Tq == 1 ? kAttentionPartOne : kAttentionPartFew)
+      .of<T>()({static_cast<uint32_t>(s.B * s.H * parts)}, {AttentionParts::kThreads}, s, in, parts, partial.get());
+  kAttentionJoin.of<T>()({static_cast<uint32_t>(rows)}, {AttentionParts::kThreads}, s, parts, partial.constant(), to);
+}
+
+template <class T>
+void attention_forward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to) {
+  const TileLauncher<T> launch(s);
+  const int64_t tiles = s.B * s.H * launch.tiles(s.Tq);
+  if (has_few_queries<T>(s))
+    attend_in_parts(s, in, to);
+  else
+    launch(kAttentionForward, tiles * column_blocks(s.Dv), s, in, to);
+  if (to.probabilities) launch(kAttentionProbabilities, tiles * launch.tiles(s.Tk), s, in, to);
+}
+
+template <class T>
+void attention_backward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionGradients<T>& g) {
+  const TileLauncher<T> launch(s);
+  const int64_t rows = s.B * s.H * s.Tq, tiles = s.B * s.H * launch.tiles(s.Tq);
+  const DeviceScratch<T> delta(rows);
+  if (g.dq || g.dk || g.dadditive) launch(kAttentionDelta, tiles, s, in, g, delta.get());
+  if (g.dadditive) cuda_device::fill_bytes(g.dadditive, 0, rows * s.Tk * static_cast<int64_t>(sizeof(T)));
+  if (g.dq || g.dadditive)
+    launch(kAttentionQueryGradient, tiles * (g.dq ? column_blocks(s.D) : 1), s, in, g, delta.constant());
+  if (g.dk || g.dv)
+    launch(kAttentionKeyGradients, s.B * (s.H / s.group) * launch.tiles(s.Tk) * column_blocks(std::max(s.D, s.Dv)), s,
+           in, g, delta.constant());
+}
+
+}  // namespace
+
+TAPE_DEFINE_TABLES(AttentionKernels, attention, .forward = attention_forward<T>, .backward = attention_backward<T>)
+
+}  // namespace tape::kernels::cuda

@@ -17,9 +17,9 @@ struct Window {
 struct Windows {
   Window rows, columns;
 
-  int64_t in() const { return rows.in * columns.in; }
-  int64_t out() const { return rows.out * columns.out; }
-  int64_t taps() const { return rows.kernel * columns.kernel; }
+  constexpr int64_t in() const { return rows.in * columns.in; }
+  constexpr int64_t out() const { return rows.out * columns.out; }
+  constexpr int64_t taps() const { return rows.kernel * columns.kernel; }
   bool are_each_value() const { return rows.is_each_value() && columns.is_each_value(); }
 };
 

@@ -3,10 +3,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "tests/cuda/kernels/compare.h"
+#include "tests/cuda/kernels/beside_cpu.h"
 
 namespace tape::kernels {
 namespace {
+using namespace beside_cpu;
 
 constexpr Element kElements[] = {Element::boolean, Element::u8,   Element::i32, Element::i64,
                                  Element::f16,     Element::bf16, Element::f32, Element::f64};
@@ -25,7 +26,7 @@ std::vector<uint8_t> bytes_of(Element element, const std::vector<double>& values
 }
 
 TEST(CudaCast, ConvertsBetweenAllElementsAsTheCpu) {
-  cuda_device::emulation::EmulatedDevice device;
+  EmulatedDevice device;
   std::vector<double> values = {0,    -0.0,  1,    -1,   0.5,    -2.5,   255, 256,      65504,     65520,
                                 1e-7, 3e-42, 1e30, 1e39, 0x1p31, 0x1p63, NAN, INFINITY, -INFINITY, 1.00390625};
   for (int i = 0; i < 400; ++i) values.push_back(std::ldexp(i * 0.37 - 70, i % 40 - 20));
@@ -33,14 +34,14 @@ TEST(CudaCast, ConvertsBetweenAllElementsAsTheCpu) {
   for (const Element from : kElements)
     for (const Element to : kElements) {
       SCOPED_TRACE(fmt::format("{} to {}", static_cast<int>(from), static_cast<int>(to)));
-      HostArray<uint8_t> x(bytes_of(from, values));
-      const DeviceArray<uint8_t> on_device(bytes_of(from, values));
+      const std::vector<uint8_t> x = bytes_of(from, values);
+      const DeviceArray<uint8_t> on_device(x);
       expect_same_results(
           device, bytes_of(to, std::vector<double>(values.size())),
-          [&](uint8_t* y) { casts().cast(from, to, n, x.get(), y); },
+          [&](uint8_t* y) { casts().cast(from, to, n, x.data(), y); },
           [&](uint8_t* y) { cuda::casts.cast(from, to, n, on_device.get(), y); });
       expect_same_results(
-          device, std::vector<int64_t>{7}, [&](int64_t* first) { casts().first_unfit(from, to, n, x.get(), first); },
+          device, std::vector<int64_t>{7}, [&](int64_t* first) { casts().first_unfit(from, to, n, x.data(), first); },
           [&](int64_t* first) { cuda::casts.first_unfit(from, to, n, on_device.get(), first); });
     }
 }

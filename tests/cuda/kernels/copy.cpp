@@ -1,9 +1,10 @@
 #include "autograd/kernels/shape/common/copy.h"
 
-#include "tests/cuda/kernels/compare.h"
+#include "tests/cuda/kernels/beside_cpu.h"
 
 namespace tape::kernels {
 namespace {
+using namespace beside_cpu;
 
 struct Case {
   Strided places;
@@ -43,24 +44,24 @@ std::vector<E> numbers(int64_t count) {
 
 template <class E>
 void expect_copies() {
-  cuda_device::emulation::EmulatedDevice device;
+  EmulatedDevice device;
   for (const Case& c : kCases) {
     SCOPED_TRACE("rank " + std::to_string(c.places.rank) + ", " + std::to_string(count(c.places)) + " elements");
-    HostArray<E> x(numbers<E>(c.storage));
-    const DeviceArray<E> on_device(numbers<E>(c.storage));
+    const std::vector<E> x = numbers<E>(c.storage);
+    const DeviceArray<E> on_device(x);
     expect_same_results(
         device, std::vector<E>(static_cast<size_t>(count(c.places))),
-        [&](E* y) { copy().from_strided(c.places, sizeof(E), x.get() + c.first, y); },
+        [&](E* y) { copy().from_strided(c.places, sizeof(E), x.data() + c.first, y); },
         [&](E* y) { cuda::copy.from_strided(c.places, sizeof(E), on_device.constant() + c.first, y); });
     const Strided& p = c.places;
     bool repeats = false;
     for (int d = 0; d < p.rank; ++d) repeats |= p.strides[d] == 0 && p.sizes[d] > 1;
     if (repeats) continue;
-    HostArray<E> y(numbers<E>(count(p)));
-    const DeviceArray<E> y_on_device(numbers<E>(count(p)));
+    const std::vector<E> y = numbers<E>(count(p));
+    const DeviceArray<E> y_on_device(y);
     expect_same_results(
         device, std::vector<E>(static_cast<size_t>(c.storage)),
-        [&](E* to) { copy().to_strided(p, sizeof(E), y.get(), to + c.first); },
+        [&](E* to) { copy().to_strided(p, sizeof(E), y.data(), to + c.first); },
         [&](E* to) { cuda::copy.to_strided(p, sizeof(E), y_on_device.constant(), to + c.first); });
   }
 }
@@ -74,7 +75,7 @@ TEST(CudaCopy, StridedElementsOfEverySize) {
 
 template <class E>
 void expect_fills() {
-  cuda_device::emulation::EmulatedDevice device;
+  EmulatedDevice device;
   const uint64_t element = element_of(static_cast<E>(0x123456789abcdef0));
   for (const int64_t n : kCounts)
     expect_same_results(
@@ -90,16 +91,14 @@ TEST(CudaCopy, FillsWithElementsOfEverySize) {
 }
 
 TEST(CudaCopy, RotatesRowsByAnyNumberOfBytes) {
-  cuda_device::emulation::EmulatedDevice device;
+  EmulatedDevice device;
   for (const int64_t size : {1, 3, 8, 40, 1000})
     for (const int64_t right : {int64_t{0}, size / 3, size / 2 / 8 * 8, size / 4 * 2, size}) {
       const std::vector<uint8_t> x = numbers<uint8_t>(5 * size);
-      HostArray<uint8_t> host(x);
       const DeviceArray<uint8_t> on_device(x);
       SCOPED_TRACE(std::to_string(size) + " bytes by " + std::to_string(right));
       expect_same_results(
-          device, std::vector<uint8_t>(x.size()),
-          [&](uint8_t* y) { copy().rotate_rows(5, size, right, host.get(), y); },
+          device, std::vector<uint8_t>(x.size()), [&](uint8_t* y) { copy().rotate_rows(5, size, right, x.data(), y); },
           [&](uint8_t* y) { cuda::copy.rotate_rows(5, size, right, on_device.constant(), y); });
     }
 }

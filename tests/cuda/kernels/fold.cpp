@@ -54,8 +54,8 @@ TYPED_TEST(CudaFold, SumsAreThoseOfTheCpu) {
           [&](Kernels k, const T* from, T* to) { k.sum_of_abs_powers(s.outer, s.size, s.inner, from, p, to); }, x);
   };
   for (const AxisShape& s : kAxisShapes) {
-    check_all(s, random_values<T>(s.count(), 1));
-    check_all(s, with_specials<T>(s.count(), 2, {kInf, 0, 1, -kInf, 0, kNan}, 40));
+    check_all(s, random_values<T>(s.elements(), 1));
+    check_all(s, with_specials<T>(s.elements(), 2, {kInf, 0, 1, -kInf, 0, kNan}, 40));
   }
   check_all({2, 0, 3}, {});
 }
@@ -70,14 +70,14 @@ TYPED_TEST(CudaFold, ProductsAndTheirGradientsAreThoseOfTheCpu) {
         "product", s.lines(), size,
         [&](Kernels k, const T* from, T* to) { k.product(s.outer, s.size, s.inner, from, to); }, x);
     this->check(
-        "product_backward", s.count(), size,
+        "product_backward", s.elements(), size,
         [&](Kernels k, const T* from, const T* dy, T* dx) {
           k.product_backward(s.outer, s.size, s.inner, from, dy, dx);
         },
         x, random_values<T>(s.lines(), 5));
   };
   for (const AxisShape& s : kAxisShapes) {
-    Array<T> x = random_values<T>(s.count(), 1);
+    Array<T> x = random_values<T>(s.elements(), 1);
     for (T& value : x) value = std::exp2(value / 64);  // products of thousands neither overflow nor underflow
     check(s, x);
     for (size_t i = 0; i < x.size(); i += 701) x[i] = 0;  // none, one or several in a line

@@ -1,18 +1,19 @@
 #include "autograd/kernels/elementwise/common/integer_ops.h"
 
-#include "tests/cuda/kernels/compare.h"
+#include "tests/cuda/kernels/beside_cpu.h"
 #include "tests/cuda/kernels/plans.h"
 
 namespace tape::kernels {
 namespace {
+using namespace beside_cpu;
 
 using Integers = std::vector<int64_t>;
 
-class CudaIntegers : public testing::Test {
+class CudaIntegers : public KernelTest<int64_t> {
  protected:
   struct Operand {
     Operand(const Integers& values) : host(values), device(values) {}
-    HostArray<int64_t> host;
+    Integers host;
     DeviceArray<int64_t> device;
   };
   /// Small values, and every seventh one of the largest.
@@ -22,8 +23,6 @@ class CudaIntegers : public testing::Test {
     for (size_t i = 6; i < numbers.size(); i += 7) numbers[i] = kFar[(i / 7 * seed) % 5];
     return numbers;
   }
-
-  cuda_device::emulation::EmulatedDevice device;
 };
 
 TEST_F(CudaIntegers, BinaryOperationsAndComparisons) {
@@ -35,14 +34,14 @@ TEST_F(CudaIntegers, BinaryOperationsAndComparisons) {
       const auto binary = static_cast<Binary>(op);
       expect_same_results(
           device, Integers(static_cast<size_t>(outputs(plan))),
-          [&](int64_t* out) { integer_ops().binary(binary, plan, a.host.get(), b.host.get(), out); },
+          [&](int64_t* out) { integer_ops().binary(binary, plan, a.host.data(), b.host.data(), out); },
           [&](int64_t* out) { cuda::integer_ops.binary(binary, plan, a.device.constant(), b.device.constant(), out); });
     }
     for (int op = 0; op <= static_cast<int>(Compare::ge); ++op) {
       const auto compare = static_cast<Compare>(op);
       expect_same_results(
           device, std::vector<uint8_t>(static_cast<size_t>(outputs(plan))),
-          [&](uint8_t* out) { integer_ops().compare(compare, plan, a.host.get(), b.host.get(), flags(out)); },
+          [&](uint8_t* out) { integer_ops().compare(compare, plan, a.host.data(), b.host.data(), flags(out)); },
           [&](uint8_t* out) {
             cuda::integer_ops.compare(compare, plan, a.device.constant(), b.device.constant(), flags(out));
           });
@@ -55,14 +54,14 @@ TEST_F(CudaIntegers, NegativePowers) {
   Operand bases({-2, -1, 0, 1, 2}), powers({-3, -2, -1, 0, 1, 2, 65});
   expect_same_results(
       device, Integers(35),
-      [&](int64_t* out) { integer_ops().binary(Binary::pow, plan, bases.host.get(), powers.host.get(), out); },
+      [&](int64_t* out) { integer_ops().binary(Binary::pow, plan, bases.host.data(), powers.host.data(), out); },
       [&](int64_t* out) {
         cuda::integer_ops.binary(Binary::pow, plan, bases.device.constant(), powers.device.constant(), out);
       });
 }
 
 template <class E>
-void expect_selection(cuda_device::emulation::EmulatedDevice& device, const Broadcast& plan) {
+void expect_selection(EmulatedDevice& device, const Broadcast& plan) {
   const auto elements_of = [&](int operand, int64_t low, int64_t high) {
     std::vector<E> values;
     for (const int64_t value : random_integers(elements(plan, operand), low, high, static_cast<uint32_t>(operand + 3)))
@@ -72,18 +71,13 @@ void expect_selection(cuda_device::emulation::EmulatedDevice& device, const Broa
   const std::vector<E> a = elements_of(0, 0, 100), b = elements_of(1, 100, 200);
   std::vector<uint8_t> c;
   for (const E value : elements_of(2, 0, 2)) c.push_back(static_cast<uint8_t>(value));
-  HostArray<E> host_a(a), host_b(b);
-  HostArray<uint8_t> host_c(c);
   const DeviceArray<E> device_a(a), device_b(b);
   const DeviceArray<uint8_t> device_c(c);
   expect_same_results(
       device, std::vector<E>(static_cast<size_t>(outputs(plan))),
+      [&](E* out) { integer_ops().where(plan, sizeof(E), flags(c.data()), a.data(), b.data(), out); },
       [&](E* out) {
-        integer_ops().where(plan, sizeof(E), reinterpret_cast<bool*>(host_c.get()), host_a.get(), host_b.get(), out);
-      },
-      [&](E* out) {
-        cuda::integer_ops.where(plan, sizeof(E), reinterpret_cast<bool*>(device_c.get()), device_a.get(),
-                                device_b.get(), out);
+        cuda::integer_ops.where(plan, sizeof(E), flags(device_c.get()), device_a.get(), device_b.get(), out);
       });
 }
 
@@ -98,7 +92,7 @@ TEST_F(CudaIntegers, SelectionOfEverySize) {
 }
 
 TEST_F(CudaIntegers, ReducesAsTheCpu) {
-  for (const Shape& s : {Shape{1, 1, 1}, {1, 1000, 1}, {31, 33, 1}, {3, 7, 33}, {0, 3, 2}, {5, 1, 31}}) {
+  for (const AxisShape& s : {AxisShape{1, 1, 1}, {1, 1000, 1}, {31, 33, 1}, {3, 7, 33}, {0, 3, 2}, {5, 1, 31}}) {
     SCOPED_TRACE(text(s));
     const auto results = static_cast<size_t>(s.outer * s.inner);
     Operand x(values(s.outer * s.size * s.inner, 3, -4, 5));
@@ -106,20 +100,20 @@ TEST_F(CudaIntegers, ReducesAsTheCpu) {
     for (const bool largest : {false, true})
       expect_same_results(
           device, Integers(2 * results),
-          [&](int64_t* y) { integer_ops().best(s.outer, s.size, s.inner, largest, x.host.get(), y, y + results); },
+          [&](int64_t* y) { integer_ops().best(s.outer, s.size, s.inner, largest, x.host.data(), y, y + results); },
           [&](int64_t* y) {
             cuda::integer_ops.best(s.outer, s.size, s.inner, largest, x.device.constant(), y, y + results);
           });
     expect_same_results(
         device, Integers(results),
-        [&](int64_t* y) { integer_ops().best(s.outer, s.size, s.inner, true, x.host.get(), y, nullptr); },
+        [&](int64_t* y) { integer_ops().best(s.outer, s.size, s.inner, true, x.host.data(), y, nullptr); },
         [&](int64_t* y) { cuda::integer_ops.best(s.outer, s.size, s.inner, true, x.device.constant(), y, nullptr); });
     expect_same_results(
-        device, Integers(results), [&](int64_t* y) { integer_ops().sum(s.outer, s.size, s.inner, x.host.get(), y); },
+        device, Integers(results), [&](int64_t* y) { integer_ops().sum(s.outer, s.size, s.inner, x.host.data(), y); },
         [&](int64_t* y) { cuda::integer_ops.sum(s.outer, s.size, s.inner, x.device.constant(), y); });
     expect_same_results(
         device, Integers(results),
-        [&](int64_t* y) { integer_ops().product(s.outer, s.size, s.inner, x.host.get(), y); },
+        [&](int64_t* y) { integer_ops().product(s.outer, s.size, s.inner, x.host.data(), y); },
         [&](int64_t* y) { cuda::integer_ops.product(s.outer, s.size, s.inner, x.device.constant(), y); });
   }
 }
@@ -129,11 +123,10 @@ TEST_F(CudaIntegers, AnyAndEmptyReductions) {
     for (const int64_t inner : {1, 33}) {
       std::vector<uint8_t> values;
       for (const int64_t value : random_integers(4 * size * inner, 0, 12)) values.push_back(value == 0);
-      HostArray<uint8_t> x(values);
       const DeviceArray<uint8_t> on_device(values);
       expect_same_results(
           device, std::vector<uint8_t>(static_cast<size_t>(4 * inner)),
-          [&](uint8_t* y) { integer_ops().any(4, size, inner, flags(x.get()), flags(y)); },
+          [&](uint8_t* y) { integer_ops().any(4, size, inner, flags(values.data()), flags(y)); },
           [&](uint8_t* y) { cuda::integer_ops.any(4, size, inner, flags(on_device.get()), flags(y)); });
     }
   const DeviceArray<int64_t> nothing(Integers(1));

@@ -1,33 +1,30 @@
 #include "autograd/kernels/elementwise/parametric.h"
 
-#include "tests/cuda/kernels/compare.h"
+#include "tests/cuda/kernels/beside_cpu.h"
 
 namespace tape::kernels {
 namespace {
+using namespace beside_cpu;
 
 template <class T>
-class CudaParametric : public testing::Test {
+class CudaParametric : public KernelTest<T> {
  protected:
   void expect_same_function(ParametricLoops<T> ParametricKernels<T>::*function, double a, double b) {
     const ParametricLoops<T>& cpu = parametric<T>().*function;
-    const ParametricLoops<T>& cuda = parametric<T>(Target{tape::cuda}).*function;
+    const ParametricLoops<T>& cuda = parametric<T>(kOnDevice).*function;
     for (const int64_t n : kCounts) {
       SCOPED_TRACE(std::to_string(n) + " elements");
       const std::vector<T> values = special_and_random<T>(n);
-      HostArray<T> x(values);
       const DeviceArray<T> on_device(values);
       expect_same_results(
-          device, values, [&](T* y) { cpu.forward(n, a, b, y, y); }, [&](T* y) { cuda.forward(n, a, b, y, y); });
+          this->device, values, [&](T* y) { cpu.forward(n, a, b, y, y); }, [&](T* y) { cuda.forward(n, a, b, y, y); });
       expect_same_results(
-          device, random_values<T>(n, -1, 1, 2), [&](T* dy) { cpu.backward(n, a, b, x.get(), dy, dy); },
+          this->device, random_values<T>(n, 2, -1, 1), [&](T* dy) { cpu.backward(n, a, b, values.data(), dy, dy); },
           [&](T* dy) { cuda.backward(n, a, b, on_device.constant(), dy, dy); });
     }
   }
-
-  cuda_device::emulation::EmulatedDevice device;
 };
-using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(CudaParametric, Types);
+TYPED_TEST_SUITE(CudaParametric, BothTypes);
 
 TYPED_TEST(CudaParametric, LeakyRelu) {
   this->expect_same_function(&ParametricKernels<TypeParam>::leaky_relu, 0.01, 0);

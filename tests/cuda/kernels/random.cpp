@@ -1,33 +1,32 @@
 #include "autograd/kernels/random/random.h"
 
-#include "tests/cuda/kernels/compare.h"
+#include "tests/cuda/kernels/beside_cpu.h"
 
 namespace tape::kernels {
 namespace {
+using namespace beside_cpu;
 
 constexpr uint64_t kSeed = 0x123456789abcdef0;
 // The start and the middle of a block, and ones at which element and block indices wrap.
 constexpr uint64_t kCounters[] = {0, 3, (uint64_t{1} << 40) + 1, ~uint64_t{0} - 4};
 
-/// Expects the same bits from draw(table, pointer) of both devices under each schedule.
+/// Expects the same bits from draw(table, pointer) of both devices.
 template <class T, class Draw>
-void expect_same_draws(cuda_device::emulation::EmulatedDevice& device, const char* what, int64_t n, const Draw& draw) {
-  SCOPED_TRACE(what);
-  std::vector<T> expected(static_cast<size_t>(n));
-  draw(random<T>(Target{cpu}), expected.data());
-  for (int schedule = 0; schedule < 3; ++schedule) {
-    SCOPED_TRACE("schedule " + std::to_string(schedule));
-    device.set_schedule(schedule);
-    const DeviceArray<T> drawn(expected.size());
-    draw(random<T>(Target{tape::cuda}), drawn.get());
-    EXPECT_TRUE(same_bits(expected, drawn.values()));
-  }
+void expect_same_draws(EmulatedDevice& device, const char* what, int64_t n, const Draw& draw) {
+  Array<T> expected(static_cast<size_t>(n));
+  draw(random<T>(), expected.data());
+  const auto drawn = in_every_schedule(device, [&] {
+    const DeviceArray<T> y(expected.size());
+    draw(random<T>(kOnDevice), y.get());
+    return y.values();
+  });
+  expect_same_bits(drawn, expected, what);
 }
 
 template <class T>
-void expect_same_bits(cuda_device::emulation::EmulatedDevice& device, int64_t n, uint64_t counter) {
+void expect_draws_of_the_cpu(EmulatedDevice& device, int64_t n, uint64_t counter) {
   SCOPED_TRACE(std::to_string(n) + " values from " + std::to_string(counter));
-  const std::vector<T> x = random_values<T>(n), chances = special_and_random<T>(n, 0, 1);
+  const std::vector<T> x = random_values<T>(n), chances = special_and_random<T>(n, 1, 0, 1);
   const DeviceArray<T> x_there(x), chances_there(chances);
   const auto of = [](const RandomKernels<T>& table, const std::vector<T>& here, const DeviceArray<T>& there) {
     return &table == &random<T>() ? here.data() : there.constant();
@@ -50,11 +49,11 @@ void expect_same_bits(cuda_device::emulation::EmulatedDevice& device, int64_t n,
 }
 
 TEST(CudaRandom, HasTheBitsOfTheCpu) {
-  cuda_device::emulation::EmulatedDevice device;
+  EmulatedDevice device;
   for (const int64_t n : kCounts)
     for (const uint64_t counter : kCounters) {
-      expect_same_bits<float>(device, n, counter);
-      expect_same_bits<double>(device, n, counter);
+      expect_draws_of_the_cpu<float>(device, n, counter);
+      expect_draws_of_the_cpu<double>(device, n, counter);
     }
 }
 

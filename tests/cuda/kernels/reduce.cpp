@@ -28,8 +28,8 @@ TYPED_TEST(CudaReduce, SumsAreThoseOfTheCpu) {
     expect_close(actual, expected, "sum", std::sqrt(static_cast<double>(s.size)));
   };
   for (const AxisShape& s : kAxisShapes) {
-    check(s, random_values<T>(s.count(), 1));
-    check(s, with_specials<T>(s.count(), 2, {kInf, 0, 1, -kInf, 0, kNan}, 40));
+    check(s, random_values<T>(s.elements(), 1));
+    check(s, with_specials<T>(s.elements(), 2, {kInf, 0, 1, -kInf, 0, kNan}, 40));
   }
   check({2, 0, 3}, {});
 }
@@ -55,9 +55,9 @@ TYPED_TEST(CudaReduce, ExtremaAndTheirIndicesAreThoseOfTheCpu) {
   };
   for (const AxisShape& s : kAxisShapes)
     for (auto entry : {&ReduceKernels<T>::max, &ReduceKernels<T>::min}) {
-      check(s, random_values<T>(s.count(), 3), entry);
-      check(s, with_specials<T>(s.count(), 4, {2, -2, 2, -2, kInf, -kInf}, 3), entry);  // equal values
-      check(s, with_specials<T>(s.count(), 5, {kNan, kInf, 0, -kInf}, 19), entry);
+      check(s, random_values<T>(s.elements(), 3), entry);
+      check(s, with_specials<T>(s.elements(), 4, {2, -2, 2, -2, kInf, -kInf}, 3), entry);  // equal values
+      check(s, with_specials<T>(s.elements(), 5, {kNan, kInf, 0, -kInf}, 19), entry);
     }
 }
 

@@ -1,17 +1,14 @@
 #include "autograd/kernels/attention/rotary.h"
 
-#include "tests/cuda/kernels/compare.h"
+#include "tests/cuda/kernels/beside_cpu.h"
 
 namespace tape::kernels {
 namespace {
+using namespace beside_cpu;
 
 template <class T>
-class CudaRotary : public testing::Test {
- protected:
-  cuda_device::emulation::EmulatedDevice device;
-};
-using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(CudaRotary, Types);
+class CudaRotary : public KernelTest<T> {};
+TYPED_TEST_SUITE(CudaRotary, BothTypes);
 
 TYPED_TEST(CudaRotary, RotatesPairsOfBothKinds) {
   using T = TypeParam;
@@ -27,19 +24,16 @@ TYPED_TEST(CudaRotary, RotatesPairsOfBothKinds) {
                                      .pairs = pairs,
                                      .next_text = next_text,
                                      .interleaved = interleaved};
-          const std::vector<T> x = random_values<T>(2 * 5 * 3 * width), c = random_values<T>(2 * 5 * pairs, -1, 1, 2),
-                               s = random_values<T>(2 * 5 * pairs, -1, 1, 3);
-          HostArray<T> host_x(x), host_c(c), host_s(s);
+          const std::vector<T> x = random_values<T>(2 * 5 * 3 * width), c = random_values<T>(2 * 5 * pairs, 2),
+                               s = random_values<T>(2 * 5 * pairs, 3);
           const DeviceArray<T> device_x(x), device_c(c), device_s(s);
           expect_same_results(
               this->device, std::vector<T>(x.size()),
-              [&](T* y) { rotary<T>().turn(shape, host_x.get(), host_c.get(), host_s.get(), y); },
-              [&](T* y) {
-                rotary<T>(Target{tape::cuda}).turn(shape, device_x.get(), device_c.get(), device_s.get(), y);
-              });
+              [&](T* y) { rotary<T>().turn(shape, x.data(), c.data(), s.data(), y); },
+              [&](T* y) { rotary<T>(kOnDevice).turn(shape, device_x.get(), device_c.get(), device_s.get(), y); });
           expect_same_results(
-              this->device, x, [&](T* y) { rotary<T>().turn(shape, y, host_c.get(), host_s.get(), y); },
-              [&](T* y) { rotary<T>(Target{tape::cuda}).turn(shape, y, device_c.get(), device_s.get(), y); });
+              this->device, x, [&](T* y) { rotary<T>().turn(shape, y, c.data(), s.data(), y); },
+              [&](T* y) { rotary<T>(kOnDevice).turn(shape, y, device_c.get(), device_s.get(), y); });
         }
 }
 

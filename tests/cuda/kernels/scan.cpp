@@ -16,7 +16,7 @@ class CudaScan : public KernelTest<T> {
   /// Compares call(kernels, pointer of each input..., output).
   template <class Call, class... Inputs>
   void check(const char* what, const AxisShape& s, const Call& call, const Inputs&... inputs) {
-    Array<T> expected(static_cast<size_t>(s.count()));
+    Array<T> expected(static_cast<size_t>(s.elements()));
     call(scan<T>(), inputs.data()..., expected.data());
     const auto actual = this->on_device([&] {
       const DeviceArray<T> to(expected.size());
@@ -27,7 +27,7 @@ class CudaScan : public KernelTest<T> {
   }
   void check_all(const AxisShape& s, const Array<T>& x) {
     SCOPED_TRACE(fmt::format("[{}, {}, {}]", s.outer, s.size, s.inner));
-    const Array<T> other = random_values<T>(s.count(), 8);
+    const Array<T> other = random_values<T>(s.elements(), 8);
     for (const bool reverse : {false, true}) {
       check(
           "cumsum", s, [&](Kernels k, const T* from, T* to) { k.cumsum(s.outer, s.size, s.inner, from, to, reverse); },
@@ -56,7 +56,7 @@ class CudaScan : public KernelTest<T> {
  private:
   /// Values near 1 with an occasional 0, whose products neither overflow nor underflow.
   static Array<T> factors(const AxisShape& s) {
-    Array<T> x = random_values<T>(s.count(), 3);
+    Array<T> x = random_values<T>(s.elements(), 3);
     for (size_t i = 0; i < x.size(); ++i) x[i] = i % 701 == 500 ? T(0) : std::exp2(x[i] / 64);
     return x;
   }
@@ -70,7 +70,7 @@ class CudaScan : public KernelTest<T> {
         [&](Kernels k, const T* from, const T* products, const T* dy, T* dx) {
           k.cumprod_backward(s.outer, s.size, s.inner, from, products, dy, dx);
         },
-        x, y, random_values<T>(s.count(), 9));
+        x, y, random_values<T>(s.elements(), 9));
   }
   void check_extremum(const AxisShape& s, const Array<T>& x, bool largest) {
     Array<T> expected(x.size());
@@ -91,9 +91,9 @@ TYPED_TEST_SUITE(CudaScan, BothTypes);
 TYPED_TEST(CudaScan, IsThatOfTheCpu) {
   using T = TypeParam;
   for (const AxisShape& s : kAxisShapes) {
-    this->check_all(s, random_values<T>(s.count(), 1));
-    this->check_all(s, with_specials<T>(s.count(), 2, {1, 1, -1, 2, 2, -2, 0}, 2));  // equal values
-    this->check_all(s, with_specials<T>(s.count(), 2, {-kInf, kInf, 1, kNan, -kInf}, 7));
+    this->check_all(s, random_values<T>(s.elements(), 1));
+    this->check_all(s, with_specials<T>(s.elements(), 2, {1, 1, -1, 2, 2, -2, 0}, 2));  // equal values
+    this->check_all(s, with_specials<T>(s.elements(), 2, {-kInf, kInf, 1, kNan, -kInf}, 7));
   }
   this->check_all({1, 40, 1}, Array<T>(40, static_cast<T>(-kInf)));
   this->check_all({2, 0, 3}, {});

@@ -12,7 +12,7 @@ class CudaSoftmax : public KernelTest<T> {
   /// Compares an entry with one input, or with two.
   template <class Entry, class... Inputs>
   void check(Entry entry, const AxisShape& s, const Inputs&... inputs) {
-    Array<T> expected(static_cast<size_t>(s.count()));
+    Array<T> expected(static_cast<size_t>(s.elements()));
     (softmax<T>().*entry)(s.outer, s.size, s.inner, inputs.data()..., expected.data());
     const auto actual = this->on_device([&] {
       const DeviceArray<T> to(expected.size());
@@ -28,7 +28,7 @@ class CudaSoftmax : public KernelTest<T> {
     check(&SoftmaxKernels<T>::softmax, s, x);
     check(&SoftmaxKernels<T>::log_softmax, s, x);
     Array<T> y(x.size());
-    const Array<T> dy = random_values<T>(s.count(), 9);
+    const Array<T> dy = random_values<T>(s.elements(), 9);
     softmax<T>().softmax(s.outer, s.size, s.inner, x.data(), y.data());
     check(&SoftmaxKernels<T>::softmax_backward, s, y, dy);
     softmax<T>().log_softmax(s.outer, s.size, s.inner, x.data(), y.data());
@@ -40,8 +40,8 @@ TYPED_TEST_SUITE(CudaSoftmax, BothTypes);
 TYPED_TEST(CudaSoftmax, IsThatOfTheCpu) {
   using T = TypeParam;
   for (const AxisShape& s : kAxisShapes) {
-    this->check_all(s, random_values<T>(s.count(), 1));
-    this->check_all(s, with_specials<T>(s.count(), 2, {-kInf, 100, -100}, 4));
+    this->check_all(s, random_values<T>(s.elements(), 1));
+    this->check_all(s, with_specials<T>(s.elements(), 2, {-kInf, 100, -100}, 4));
   }
   this->check_all({2, 0, 3}, {});
 }

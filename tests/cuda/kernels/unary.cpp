@@ -1,9 +1,10 @@
 #include "autograd/kernels/elementwise/unary.h"
 
-#include "tests/cuda/kernels/compare.h"
+#include "tests/cuda/kernels/beside_cpu.h"
 
 namespace tape::kernels {
 namespace {
+using namespace beside_cpu;
 
 struct Row {
   const char* name;
@@ -21,12 +22,8 @@ const Row kRows[] = {
 static_assert(std::size(kRows) == sizeof(UnaryKernels) / sizeof(UnaryKernel));
 
 template <class T>
-class CudaUnary : public testing::Test {
- protected:
-  cuda_device::emulation::EmulatedDevice device;
-};
-using Types = testing::Types<float, double>;
-TYPED_TEST_SUITE(CudaUnary, Types);
+class CudaUnary : public KernelTest<T> {};
+TYPED_TEST_SUITE(CudaUnary, BothTypes);
 
 TYPED_TEST(CudaUnary, ValuesAreThoseOfTheCpu) {
   for (const Row& row : kRows) {
@@ -53,10 +50,10 @@ TYPED_TEST(CudaUnary, DerivativesAreThoseOfTheCpu) {
     for (const int64_t n : kCounts) {
       SCOPED_TRACE(std::string(row.name) + ", " + std::to_string(n) + " elements");
       const std::vector<TypeParam> values = special_and_random<TypeParam>(n);
-      HostArray<TypeParam> x(values);
       const DeviceArray<TypeParam> on_device(values);
       expect_same_results(
-          this->device, random_values<TypeParam>(n, -1, 1, 2), [&](TypeParam* dy) { cpu.backward(n, x.get(), dy, dy); },
+          this->device, random_values<TypeParam>(n, 2, -1, 1),
+          [&](TypeParam* dy) { cpu.backward(n, values.data(), dy, dy); },
           [&](TypeParam* dy) { cuda.backward(n, on_device.constant(), dy, dy); });
     }
   }

@@ -35,7 +35,7 @@ class TileLauncher {
   int64_t tiles(int64_t rows) const { return quotient_up(rows, edge_); }
   template <class... A>
   void operator()(const TileKernels& kernel, int64_t blocks, A... arguments) const {
-    // That many blocks would need more memory than there is.
+    // 2^32 blocks would have results larger than any memory.
     (small_ ? kernel.small : kernel.large)
         .template of<T>()({static_cast<uint32_t>(blocks)}, {AttentionBlock::kSide * AttentionBlock::kSide},
                           arguments...);

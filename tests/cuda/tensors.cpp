@@ -6,9 +6,11 @@
 #include "autograd/custom.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/io/npy.h"
+#include "autograd/kernels/runtime/common/missing.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/host_fallbacks.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/loss/regression_loss.h"
 #include "autograd/ops/product/matmul.h"
@@ -135,6 +137,22 @@ TEST_F(CudaTensors, CountOperationsThatTheHostComputes) {
   EXPECT_TAPE_ERROR(linalg::inv(x), ErrorKind::device,
                     "lu: cuda has no kernel for it, and TAPE_CUDA_FALLBACK=error forbids the host's");
   ASSERT_EQ(unsetenv("TAPE_CUDA_FALLBACK"), 0);
+}
+
+TEST_F(CudaTensors, AreCopiedForKernelsThatADeviceLacks) {
+  using Double = void (*)(int64_t n, const double* x, double* y);
+  const Double on_host = [](int64_t n, const double* x, double* y) {
+    for (int64_t i = 0; i < n; ++i) y[i] = 2 * x[i];
+  };
+  const Double on_device = kernels::missing;
+  const Tensor x = tensor({1, 2, 3}, {f64, cuda});
+  Tensor y = empty({3}, {f64, cuda});
+  const int64_t before = host_fallbacks()["double"];
+  run_kernels("double", cuda, [&](const KernelCall& at) {
+    (at.device.is_cpu() ? on_host : on_device)(3, at.in<double>(x), at.out<double>(y));
+  });
+  EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{2, 4, 6}));
+  EXPECT_EQ(host_fallbacks()["double"], before + 1);
 }
 
 TEST_F(CudaTensors, CountTheMemoryTheyUse) {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "autograd/cuda/blas_context.h"
 #include "autograd/cuda/late_checks.h"
 #include "autograd/cuda/memory_pool.h"
 #include "base/error.h"

@@ -11,6 +11,7 @@
 
 namespace tape::cuda_device {
 
+class BlasContext;
 class LateChecks;
 class MemoryPool;
 class Module;
@@ -33,6 +34,7 @@ struct Context : NonCopyable {
 
   std::unique_ptr<MemoryPool> memory;                   ///< allocator of its memory
   std::unique_ptr<LateChecks> checks;                   ///< checks of values on the device
+  std::unique_ptr<BlasContext> blas;                    ///< cuBLASLt, once a product has used it
   std::vector<std::pair<const Module*, void*>> loaded;  ///< modules of kernels and the driver's handles
 };
 

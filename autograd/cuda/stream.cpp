@@ -95,6 +95,11 @@ void fill_bytes(void* device, uint8_t value, int64_t bytes) {
         "fill on the device");
 }
 
+void wait_if_blocking(const char* name) {
+  const Context& c = context();
+  if (c.blocking) wait_for_kernel(c, name);
+}
+
 /// Finds the function on the current device; called on the first launch there.
 void* Kernel::find(const size_t* sizes, size_t count) const {
   const Context& c = context();

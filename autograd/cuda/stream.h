@@ -36,6 +36,10 @@ class LaunchingOperation : NonCopyable {
   const char* before_;
 };
 
+/// With TAPE_CUDA_BLOCKING=1, waits for what was launched as `name` and throws Error (device) as a Kernel does if it
+/// failed.
+void wait_if_blocking(const char* name);
+
 /// A kernel, found by name on its first launch: `const Kernel softmax_f32("softmax_f32");`.
 ///
 /// A launch allocates nothing and returns before the kernel has run. With TAPE_CUDA_BLOCKING=1 it waits for the kernel

@@ -184,6 +184,11 @@ const Driver& emulated_driver() {
   return table;
 }
 
+void enqueue(const std::function<void()>& work) {
+  const DeviceMemory::Access access(*device_memory());
+  work();
+}
+
 DriverState& driver_state() {
   static auto* state = new DriverState;
   return *state;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "../driver.h"
@@ -15,8 +16,12 @@ const Driver& emulated_driver();
 struct DriverState {
   int schedule = 0;
   int64_t launches = 0;
+  int64_t products = 0;  // of cublasLtMatmul
   std::optional<Fault> fault;
 };
 DriverState& driver_state();
+
+/// Does work that accesses device memory, in the order of the calls.
+void enqueue(const std::function<void()>& work);
 
 }  // namespace tape::cuda_device::emulation

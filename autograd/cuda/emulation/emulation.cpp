@@ -1,6 +1,7 @@
 #include "autograd/cuda/emulation/emulation.h"
 
 #include "autograd/cuda/emulation/device_memory.h"
+#include "autograd/cuda/emulation/emulated_blas.h"
 #include "autograd/cuda/emulation/emulated_driver.h"
 #include "autograd/cuda/emulation/host_access.h"
 #include "base/error.h"
@@ -14,10 +15,12 @@ EmulatedDevice::EmulatedDevice(const EmulatedDeviceOptions& options) {
   driver_state() = {};
   report_host_accesses(true);
   install(&emulated_driver());
+  if (options.blas) install_blas(&emulated_blas());
 }
 
 EmulatedDevice::~EmulatedDevice() {
   install(nullptr);
+  install_blas(nullptr);
   report_host_accesses(false);
   DeviceMemory* const memory = device_memory();
   set_device_memory(nullptr);
@@ -32,5 +35,7 @@ void EmulatedDevice::set_schedule(int schedule) {
 const std::optional<Fault>& EmulatedDevice::last_fault() const { return driver_state().fault; }
 
 int64_t EmulatedDevice::launches() const { return driver_state().launches; }
+
+int64_t EmulatedDevice::products() const { return driver_state().products; }
 
 }  // namespace tape::cuda_device::emulation

@@ -12,6 +12,7 @@ namespace tape::cuda_device::emulation {
 /// Options of an emulated device.
 struct EmulatedDeviceOptions {
   int64_t memory = int64_t{8} << 30;  ///< bytes of device memory
+  bool blas = true;                   ///< whether cuBLASLt is there
 };
 
 /// A CUDA device that this CPU emulates, used instead of a GPU while it exists, for tests of kernels.
@@ -20,7 +21,8 @@ struct EmulatedDeviceOptions {
 /// blocks, shared memory, barriers, shuffles, atomics. The device reports what a GPU does not: races between threads,
 /// missing and divergent barriers, accesses out of bounds, to unwritten memory or with host pointers. A fault is thrown
 /// from the launch as Error (device) with the kernel, the line, the block and the thread. The host cannot access device
-/// memory: the program ends with a message.
+/// memory: the program ends with a message. Products by cuBLASLt are computed by the CPU, with the same checks of
+/// memory.
 ///
 /// Not found are races through memory fences, or limits of a real device's registers. Functions such as __expf are
 /// exact, and sums of atomicAdd have a fixed order. One can exist at a time, and launches are serialized.
@@ -36,6 +38,8 @@ class EmulatedDevice : NonCopyable {
   const std::optional<Fault>& last_fault() const;
   /// Number of kernels launched.
   int64_t launches() const;
+  /// Number of products by cuBLASLt.
+  int64_t products() const;
 };
 
 }  // namespace tape::cuda_device::emulation

@@ -1,4 +1,5 @@
 // A matrix product in tiles of shared memory. Right everywhere and simple: the fast products of a GPU are cuBLASLt's.
+#include "../../../base/half.h"
 #include "product_shape.h"
 #include "strided.h"
 
@@ -8,26 +9,38 @@ namespace {
 
 constexpr int kTile = 16;
 
+/// Type of sums: f32 for halves.
+template <class T>
+struct SumOf {
+  using Type = float;
+};
+template <>
+struct SumOf<double> {
+  using Type = double;
+};
+template <class T>
+using Sum = typename SumOf<T>::Type;
+
 /// Elements of op(a) and op(b); 0 outside.
 template <class T>
-__device__ T left_at(const ProductShape& s, const T* a, int64_t row, int64_t k) {
-  if (row >= s.m || k >= s.k) return T(0);
-  return s.transpose_a ? a[k * s.lda + row] : a[row * s.lda + k];
+__device__ Sum<T> left_at(const ProductShape& s, const T* a, int64_t row, int64_t k) {
+  if (row >= s.m || k >= s.k) return 0;
+  return static_cast<Sum<T>>(s.transpose_a ? a[k * s.lda + row] : a[row * s.lda + k]);
 }
 template <class T>
-__device__ T right_at(const ProductShape& s, const T* b, int64_t k, int64_t column) {
-  if (k >= s.k || column >= s.n) return T(0);
-  return s.transpose_b ? b[column * s.ldb + k] : b[k * s.ldb + column];
+__device__ Sum<T> right_at(const ProductShape& s, const T* b, int64_t k, int64_t column) {
+  if (k >= s.k || column >= s.n) return 0;
+  return static_cast<Sum<T>>(s.transpose_b ? b[column * s.ldb + k] : b[k * s.ldb + column]);
 }
 
 /// One tile of c, an element per thread: each step multiplies a tile of op(a) by one of op(b).
 template <class T>
 __device__ void tile_of_product(const ProductShape& s, int64_t first_row, int64_t first_column, const T* a, const T* b,
                                 const T* bias, T* c) {
-  __shared__ T left[kTile][kTile + 1], right[kTile][kTile + 1];
+  __shared__ Sum<T> left[kTile][kTile + 1], right[kTile][kTile + 1];
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
   const int64_t row = first_row + y, column = first_column + x;
-  T sum = 0;
+  Sum<T> sum = 0;
   for (int64_t k = 0; k < s.k; k += kTile) {
     __syncthreads();  // the tiles before may still be read
     left[y][x] = left_at(s, a, row, k + x);
@@ -36,9 +49,9 @@ __device__ void tile_of_product(const ProductShape& s, int64_t first_row, int64_
     for (int i = 0; i < kTile; ++i) sum += left[y][i] * right[i][x];
   }
   if (row >= s.m || column >= s.n) return;
-  if (bias) sum += bias[column];
+  if (bias) sum += static_cast<Sum<T>>(bias[column]);
   T& place = c[row * s.ldc + column];
-  place = s.accumulate ? place + sum : sum;
+  place = static_cast<T>(s.accumulate ? static_cast<Sum<T>>(place) + sum : sum);
 }
 
 /// All products of a batch, whose strides the plan has.
@@ -57,3 +70,9 @@ __device__ void product(ProductShape s, Broadcast plan, const T* a, const T* b, 
 
 TAPE_EXPORT(product, (ProductShape s, Broadcast plan, const T* a, const T* b, const T* bias, T* c),
             (s, plan, a, b, bias, c))
+TAPE_EXPORT_TYPE(product_f16, product, tape::Half,
+                 (ProductShape s, Broadcast plan, const T* a, const T* b, const T* bias, T* c),
+                 (s, plan, a, b, bias, c))
+TAPE_EXPORT_TYPE(product_bf16, product, tape::BFloat16,
+                 (ProductShape s, Broadcast plan, const T* a, const T* b, const T* bias, T* c),
+                 (s, plan, a, b, bias, c))

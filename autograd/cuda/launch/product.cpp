@@ -1,39 +1,151 @@
-#include "autograd/kernels/product/common/gemm.h"
+#include <algorithm>
+#include <limits>
 
+#include "autograd/cuda/blas_product.h"
 #include "autograd/cuda/kernels/product_shape.h"
 #include "autograd/cuda/launch/broadcast.h"
 #include "autograd/cuda/launch/lines.h"
+#include "autograd/kernels/product/common/gemm.h"
+#include "autograd/kernels/runtime/common/work.h"
 
 namespace tape::kernels::cuda {
 namespace {
 
+using cuda_device::BlasCompute, cuda_device::BlasProduct, cuda_device::BlasType;
+
 constinit const FloatKernels kProduct = TAPE_FLOAT_KERNELS(product);
+constinit const Kernel kProductF16("product_f16"), kProductBf16("product_bf16");
 
 template <class T>
-void multiply(const Gemm& s, const Broadcast& plan, const T* a, const T* b, const T* bias, T* c) {
+const Kernel& product_kernel() {
+  if constexpr (std::is_same_v<T, Half>)
+    return kProductF16;
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return kProductBf16;
+  else
+    return kProduct.of<T>();
+}
+
+template <class T>
+constexpr BlasType kBlasType = std::is_same_v<T, double>     ? BlasType::f64
+                               : std::is_same_v<T, Half>     ? BlasType::f16
+                               : std::is_same_v<T, BFloat16> ? BlasType::bf16
+                                                             : BlasType::f32;
+
+/// f32 operands are rounded to TF32 for less than the highest precision. Halves are read as they are.
+template <class T>
+BlasCompute compute_of(MatmulPrecision precision) {
+  if (std::is_same_v<T, double>) return BlasCompute::f64;
+  return std::is_same_v<T, float> && precision != MatmulPrecision::highest ? BlasCompute::tf32 : BlasCompute::f32;
+}
+
+/// Row-major c = op(a) op(b) is column-major c^T = op(b)^T op(a)^T: the operands change places, and the bias of a
+/// column is that of a row.
+template <class T>
+BlasProduct column_major(const Gemm& s) {
+  return {.type = kBlasType<T>,
+          .compute = compute_of<T>(s.precision),
+          .transpose_a = s.transpose_b,
+          .transpose_b = s.transpose_a,
+          .accumulate = s.accumulate,
+          .rows = s.n,
+          .columns = s.m,
+          .inner = s.k,
+          .lda = s.ldb,
+          .ldb = s.lda,
+          .ldd = s.ldc};
+}
+
+void count_flops(const Gemm& s, int64_t products) {
+  flop_counter() += 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k * products);
+}
+
+/// All products of a batch by the library's own kernel.
+template <class T>
+void multiply_by_kernel(const Gemm& s, const Broadcast& plan, const T* a, const T* b, const T* bias, T* c) {
   constexpr int64_t kTile = 16;
   const ProductShape shape{s.m, s.n, s.k, s.lda, s.ldb, s.ldc, count(plan), s.transpose_a, s.transpose_b, s.accumulate};
-  if (s.m == 0 || s.n == 0 || shape.batch == 0) return;
   const auto blocks = [](int64_t n) { return static_cast<uint32_t>(std::min<int64_t>(n, 65535)); };
-  kProduct.of<T>()(
+  product_kernel<T>()(
       {static_cast<uint32_t>(quotient_up(s.n, kTile)), blocks(quotient_up(s.m, kTile)), blocks(shape.batch)},
       {kTile, kTile}, shape, plan, a, b, bias, c);
 }
 
+/// Products of at most one batch axis: by cuBLASLt if it can.
+template <class T>
+void multiply(const Gemm& s, const Broadcast& plan, const T* a, const T* b, const T* bias, T* c) {
+  BlasProduct product = column_major<T>(s);
+  if (plan.rank == 1 && plan.sizes[0] != 1) {
+    product.batch = plan.sizes[0];
+    product.stride_a = plan.strides[1][0];
+    product.stride_b = plan.strides[0][0];
+    product.stride_d = plan.strides[2][0];
+  }
+  if (s.k == 0 || !cuda_device::multiply(product, {.a = b, .b = a, .bias = bias, .d = c}))
+    multiply_by_kernel(s, plan, a, b, bias, c);
+}
+
+/// Removes the last axes of a batch along which b repeats and the rows of a and c continue: they are more rows.
+Broadcast take_rows_from_batch(Gemm& s, Broadcast plan) {
+  while (plan.rank > 0 && !s.transpose_a) {
+    const int last = plan.rank - 1;
+    const int64_t rows = s.m * plan.sizes[last];
+    if (plan.strides[1][last] != 0 || plan.strides[0][last] != s.m * s.lda || plan.strides[2][last] != s.m * s.ldc ||
+        rows > std::numeric_limits<int32_t>::max())
+      break;
+    s.m = rows;
+    plan.rank = last;
+  }
+  return plan;
+}
+
+/// A batch of several axes: one call for each element of all axes except the longest.
+template <class T>
+void multiply_batches(const Gemm& s, const Broadcast& plan, int longest, const T* a, const T* b, T* c) {
+  Broadcast one{.rank = 1, .sizes = {plan.sizes[longest]}};
+  for (int operand = 0; operand < 3; ++operand) one.strides[operand][0] = plan.strides[operand][longest];
+  const int64_t calls = count(plan) / plan.sizes[longest];
+  for (int64_t call = 0; call < calls; ++call) {
+    int64_t offsets[3] = {}, rest = call;
+    for (int axis = plan.rank - 1; axis >= 0; --axis) {
+      if (axis == longest) continue;
+      for (int operand = 0; operand < 3; ++operand)
+        offsets[operand] += rest % plan.sizes[axis] * plan.strides[operand][axis];
+      rest /= plan.sizes[axis];
+    }
+    multiply<T>(s, one, a + offsets[0], b + offsets[1], nullptr, c + offsets[2]);
+  }
+}
+
 template <class T>
 void gemm(const Gemm& shape, const T* a, const T* b, T* c, const T* bias) {
-  multiply(shape, {}, a, b, bias, c);
+  count_flops(shape, 1);
+  if (shape.m != 0 && shape.n != 0) multiply<T>(shape, {}, a, b, bias, c);
   // op(A) is transposed: its rows are the columns of A.
-  if (shape.row_sums_a) sum_of_rows(shape.k, shape.m, shape.lda, a, static_cast<T*>(shape.row_sums_a));
+  if constexpr (std::is_floating_point_v<T>)
+    if (shape.row_sums_a) sum_of_rows(shape.k, shape.m, shape.lda, a, static_cast<T*>(shape.row_sums_a));
 }
 
 template <class T>
 void gemm_batched(const Gemm& shape, const Broadcast& batch, const T* a, const T* b, T* c) {
-  multiply(shape, batch, a, b, static_cast<const T*>(nullptr), c);
+  constexpr int64_t kMostCalls = 64;  // more small ones take longer than one launch of a slower kernel
+  if (shape.m == 0 || shape.n == 0 || count(batch) == 0) return;
+  count_flops(shape, count(batch));
+  Gemm s = shape;
+  const Broadcast plan = take_rows_from_batch(s, batch);
+  if (plan.rank < 2) return multiply<T>(s, plan, a, b, nullptr, c);
+  const auto longest = static_cast<int>(std::max_element(plan.sizes, plan.sizes + plan.rank) - plan.sizes);
+  if (cuda_device::blas_unavailable() || count(plan) / plan.sizes[longest] > kMostCalls)
+    multiply_by_kernel<T>(s, plan, a, b, nullptr, c);
+  else
+    multiply_batches(s, plan, longest, a, b, c);
 }
 
 }  // namespace
 
 TAPE_DEFINE_TABLES(ProductKernels, products, .gemm = gemm<T>, .gemm_batched = gemm_batched<T>)
+
+extern const ProductKernels<Half> products_f16 = products_table<Half>;
+extern const ProductKernels<BFloat16> products_bf16 = products_table<BFloat16>;
 
 }  // namespace tape::kernels::cuda

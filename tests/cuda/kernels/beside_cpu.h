@@ -137,6 +137,8 @@ void expect_same_results(EmulatedDevice& device, const Array<T>& start, const Cp
 template <class T>
 class KernelTest : public testing::Test {
  protected:
+  explicit KernelTest(const cuda_device::emulation::EmulatedDeviceOptions& options = {}) : device(options) {}
+
   template <class Run>
   auto on_device(const Run& run) {
     return in_every_schedule(device, run);

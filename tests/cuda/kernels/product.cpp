@@ -1,16 +1,31 @@
 #include "autograd/kernels/product/common/gemm.h"
 
+#include <array>
+
 #include <fmt/format.h>
 
+#include "autograd/kernels/runtime/common/work.h"
 #include "tests/cuda/kernels/beside_cpu.h"
 
 namespace tape::kernels {
 namespace {
 using namespace beside_cpu;
 
-template <class T>
-class CudaProduct : public KernelTest<T> {
+constexpr bool kBothWays[] = {false, true};
+
+/// A type of values, with and without cuBLASLt.
+template <class Value, bool blas>
+struct ProductCase {
+  using T = Value;
+  static constexpr bool kBlas = blas;
+};
+
+template <class C>
+class CudaProduct : public KernelTest<typename C::T> {
  protected:
+  using T = typename C::T;
+  CudaProduct() : KernelTest<T>({.blas = C::kBlas}) {}
+
   /// Compares c and, if asked for, the row sums of op(A), with leading dimensions larger than the rows.
   void check(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, bool accumulate, bool with_bias,
              bool row_sums) {
@@ -39,35 +54,172 @@ class CudaProduct : public KernelTest<T> {
       if (row_sums) expect_close(sums_there.values(), sums, "row sums", 4);
       return c.values();
     });
-    expect_close(actual, expected, "product", 4);
+    // Sums of k products of values up to 2.
+    expect_close(actual, expected, "product", 4 + static_cast<double>(k) / 16);
+  }
+
+  /// Compares products of a batch of 5 x 7 by 7 x 6, whose strides the plan has in matrices.
+  void check_batch(const char* what, Broadcast batch, bool transpose_a = false) {
+    SCOPED_TRACE(what);
+    constexpr int64_t kMatrices = 648, kSizes[] = {35, 42, 30};
+    for (int operand = 0; operand < 3; ++operand)
+      for (int64_t& stride : batch.strides[operand]) stride *= kSizes[operand];
+    const Gemm shape{
+        .transpose_a = transpose_a, .m = 5, .n = 6, .k = 7, .lda = transpose_a ? 5 : 7, .ldb = 6, .ldc = 6};
+    const Array<T> a = random_values<T>(kMatrices * kSizes[0], 1), b = random_values<T>(kMatrices * kSizes[1], 2),
+                   start(static_cast<size_t>(kMatrices * kSizes[2]));
+    Array<T> expected = start;
+    products<T>().gemm_batched(shape, batch, a.data(), b.data(), expected.data());
+    const auto actual = this->on_device([&] {
+      const DeviceArray<T> a_there(a), b_there(b), c(start);
+      products<T>(kOnDevice).gemm_batched(shape, batch, a_there.constant(), b_there.constant(), c.get());
+      return c.values();
+    });
+    expect_close(actual, expected, "batched product", 4);
+  }
+
+  /// Calls of cuBLASLt for such a batch, per run.
+  int64_t calls_for_batch(const Broadcast& batch, bool transpose_a = false) {
+    const int64_t before = this->device().products();
+    check_batch("calls", batch, transpose_a);
+    return (this->device().products() - before) / 3;  // schedules
   }
 };
-TYPED_TEST_SUITE(CudaProduct, BothTypes);
+using FloatCases = testing::Types<ProductCase<float, true>, ProductCase<float, false>, ProductCase<double, true>,
+                                  ProductCase<double, false>>;
+TYPED_TEST_SUITE(CudaProduct, FloatCases);
 
 TYPED_TEST(CudaProduct, IsThatOfTheCpu) {
   for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
            {1, 1, 1}, {3, 5, 0}, {0, 4, 3}, {4, 0, 3}, {16, 16, 16}, {17, 31, 33}, {40, 3, 70}, {1, 50, 20}})
-    for (const bool transpose_a : {false, true})
-      for (const bool transpose_b : {false, true}) {
+    for (const bool transpose_a : kBothWays)
+      for (const bool transpose_b : kBothWays) {
         this->check(m, n, k, transpose_a, transpose_b, false, true, false);
         this->check(m, n, k, transpose_a, transpose_b, true, false, transpose_a);
       }
 }
 
+TYPED_TEST(CudaProduct, MayNeedAWorkspace) {
+  for (const bool transpose : kBothWays) this->check(3, 4, 600, transpose, transpose, true, true, false);
+}
+
 TYPED_TEST(CudaProduct, IsThatOfTheCpuForABatch) {
-  using T = TypeParam;
+  this->check_batch("one product", {});
+  this->check_batch("one axis", {.rank = 1, .sizes = {6}, .strides = {{1}, {1}, {1}}});
+  this->check_batch("every other matrix", {.rank = 1, .sizes = {6}, .strides = {{2}, {3}, {2}}});
+  this->check_batch("a repeats", {.rank = 1, .sizes = {6}, .strides = {{0}, {1}, {1}}});
+  this->check_batch("b repeats", {.rank = 1, .sizes = {6}, .strides = {{1}, {0}, {1}}});
+  this->check_batch("b repeats along the first axis",
+                    {.rank = 2, .sizes = {2, 3}, .strides = {{3, 1}, {0, 1}, {3, 1}}});
+  this->check_batch("b repeats along the last axis", {.rank = 2, .sizes = {2, 3}, .strides = {{3, 1}, {1, 0}, {3, 1}}});
+  this->check_batch("three axes", {.rank = 3, .sizes = {2, 4, 3}, .strides = {{3, 0, 1}, {0, 3, 1}, {12, 3, 1}}});
+  this->check_batch("many calls", {.rank = 3, .sizes = {8, 9, 9}, .strides = {{0, 9, 1}, {9, 0, 1}, {81, 9, 1}}});
+}
+
+TYPED_TEST(CudaProduct, MakesOneCallPerStrideOfABatch) {
+  const bool blas = TypeParam::kBlas;
+  const Broadcast strided{.rank = 1, .sizes = {6}, .strides = {{1}, {1}, {1}}},
+      rows{.rank = 2, .sizes = {2, 3}, .strides = {{3, 1}, {1, 0}, {3, 1}}},
+      first{.rank = 2, .sizes = {2, 3}, .strides = {{3, 1}, {0, 1}, {3, 1}}};
+  EXPECT_EQ(this->calls_for_batch(strided), blas ? 1 : 0);
+  EXPECT_EQ(this->calls_for_batch(rows), blas ? 1 : 0);
+  EXPECT_EQ(this->calls_for_batch(rows, true), blas ? 2 : 0);
+  EXPECT_EQ(this->calls_for_batch(first), blas ? 2 : 0);
+}
+
+TEST(CudaFlops, AreCountedAsOnTheCpu) {
+  const cuda_device::emulation::EmulatedDevice device;
   const Gemm shape{.m = 5, .n = 6, .k = 7, .lda = 7, .ldb = 6, .ldc = 6};
-  // 2 x 3 products; b is repeated along the first axis.
+  const Broadcast batch{.rank = 1, .sizes = {3}, .strides = {{35}, {42}, {30}}};
+  const DeviceArray<float> a(random_values<float>(105, 1)), b(random_values<float>(126, 2)), c(90);
+  const double before = flop_counter();
+  products<float>(kOnDevice).gemm(shape, a.constant(), b.constant(), c.get(), nullptr);
+  products<float>(kOnDevice).gemm_batched(shape, batch, a.constant(), b.constant(), c.get());
+  EXPECT_EQ(flop_counter() - before, 4 * 2 * 5 * 6 * 7);
+}
+
+/// Halves as f32 values, exactly, and the other way around with rounding.
+template <class T>
+Array<float> widened(const Array<T>& values) {
+  return Array<float>(values.begin(), values.end());
+}
+template <class T>
+Array<T> rounded(const Array<float>& values) {
+  Array<T> halves;
+  for (const float value : values) halves.push_back(T(value));
+  return halves;
+}
+
+template <class C>
+class CudaHalfProduct : public KernelTest<float> {
+ protected:
+  using T = typename C::T;
+  CudaHalfProduct() : KernelTest<float>({.blas = C::kBlas}) {}
+
+  /// A result must be the f32 product's, rounded once, within what the order of the sums may change.
+  static void expect_rounded(const Array<T>& device, const Array<float>& product, int64_t k) {
+    ASSERT_EQ(device.size(), product.size());
+    constexpr float kUnit = std::is_same_v<T, Half> ? 0x1p-11f : 0x1p-8f;
+    for (size_t i = 0; i < product.size(); ++i) {
+      const float bound = kUnit * std::abs(product[i]) + 0x1p-22f * static_cast<float>(k + 1) + 0x1p-24f;
+      ASSERT_LE(std::abs(static_cast<float>(device[i]) - product[i]), bound) << "value " << i;
+    }
+  }
+
+  void check(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, bool accumulate, bool with_bias) {
+    SCOPED_TRACE(fmt::format("{} x {} x {}, transposed {} {}", m, n, k, transpose_a, transpose_b));
+    const Gemm shape{.transpose_a = transpose_a,
+                     .transpose_b = transpose_b,
+                     .m = m,
+                     .n = n,
+                     .k = k,
+                     .lda = (transpose_a ? m : k) + 2,
+                     .ldb = (transpose_b ? k : n) + 1,
+                     .ldc = n + 3,
+                     .accumulate = accumulate};
+    const auto a = rounded<T>(random_values<float>((transpose_a ? k : m) * shape.lda, 1)),
+               b = rounded<T>(random_values<float>((transpose_b ? n : k) * shape.ldb, 2)),
+               bias = rounded<T>(random_values<float>(n, 3)),
+               start = rounded<T>(random_values<float>(m * shape.ldc, 4));
+    Array<float> expected = widened(start);
+    products<float>().gemm(shape, widened(a).data(), widened(b).data(), expected.data(),
+                           with_bias ? widened(bias).data() : nullptr);
+    const auto actual = this->on_device([&] {
+      const DeviceArray<T> a_there(a), b_there(b), bias_there(bias), c(start);
+      products<T>(kOnDevice).gemm(shape, a_there.constant(), b_there.constant(), c.get(),
+                                  with_bias ? bias_there.constant() : nullptr);
+      return c.values();
+    });
+    expect_rounded(actual, expected, 4 * k);
+  }
+};
+using HalfCases = testing::Types<ProductCase<Half, true>, ProductCase<Half, false>, ProductCase<BFloat16, true>,
+                                 ProductCase<BFloat16, false>>;
+TYPED_TEST_SUITE(CudaHalfProduct, HalfCases);
+
+TYPED_TEST(CudaHalfProduct, IsTheF32ProductRoundedOnce) {
+  for (const auto& [m, n, k] :
+       std::vector<std::array<int64_t, 3>>{{1, 1, 1}, {3, 5, 0}, {0, 4, 3}, {16, 16, 16}, {17, 31, 33}, {5, 6, 2000}})
+    for (const bool transpose_a : kBothWays)
+      for (const bool transpose_b : kBothWays) {
+        this->check(m, n, k, transpose_a, transpose_b, false, true);
+        this->check(m, n, k, transpose_a, transpose_b, true, false);
+      }
+}
+
+TYPED_TEST(CudaHalfProduct, IsThatOfEachMatrixOfABatch) {
+  using Value = typename TypeParam::T;
+  const Gemm shape{.m = 5, .n = 6, .k = 7, .lda = 7, .ldb = 6, .ldc = 6};
   const Broadcast batch{.rank = 2, .sizes = {2, 3}, .strides = {{105, 35}, {0, 42}, {90, 30}}};
-  const Array<T> a = random_values<T>(210, 1), b = random_values<T>(126, 2);
-  Array<T> expected(180);
-  products<T>().gemm_batched(shape, batch, a.data(), b.data(), expected.data());
+  const auto a = rounded<Value>(random_values<float>(210, 1)), b = rounded<Value>(random_values<float>(126, 2));
+  Array<float> expected(180);
+  products<float>().gemm_batched(shape, batch, widened(a).data(), widened(b).data(), expected.data());
   const auto actual = this->on_device([&] {
-    const DeviceArray<T> a_there(a), b_there(b), c(expected.size());
-    products<T>(kOnDevice).gemm_batched(shape, batch, a_there.constant(), b_there.constant(), c.get());
+    const DeviceArray<Value> a_there(a), b_there(b), c(expected.size());
+    products<Value>(kOnDevice).gemm_batched(shape, batch, a_there.constant(), b_there.constant(), c.get());
     return c.values();
   });
-  expect_close(actual, expected, "batched product", 4);
+  this->expect_rounded(actual, expected, 28);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/kernels/product/common/blas.h"
 #include "autograd/kernels/product/skinny_gemm.h"
+#include "autograd/kernels/runtime/common/missing.h"
 #include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/kernels/runtime/common/work.h"
 
@@ -233,6 +234,8 @@ void gemm(const Gemm& shape, const double* a, const double* b, double* c, const 
 
 namespace common {
 TAPE_DEFINE_TABLES(ProductKernels, products, .gemm = gemm, .gemm_batched = gemm_batched<T>)
+extern const ProductKernels<Half> products_f16 = {missing, missing};
+extern const ProductKernels<BFloat16> products_bf16 = {missing, missing};
 }  // namespace common
 
 }  // namespace tape::kernels

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "../../../../base/half.h"
 #include "../../elementwise/broadcast.h"
 #include "../../runtime/common/isa.h"
 #include "../matmul_precision.h"
@@ -70,5 +71,22 @@ struct ProductKernels {
   void (*gemm_batched)(const Gemm& shape, const Broadcast& batch, const T* a, const T* b, T* c);
 };
 TAPE_COMMON_KERNEL_TABLE(ProductKernels, products)
+
+// Products of 16-bit operands, whose results are f32 sums rounded once, without sums of rows (row_sums_a).
+TAPE_COMMON_TABLE(ProductKernels<Half>, products_f16)
+TAPE_COMMON_TABLE(ProductKernels<BFloat16>, products_bf16)
+TAPE_DEVICE_TABLE(ProductKernels<Half>, products_f16)
+TAPE_DEVICE_TABLE(ProductKernels<BFloat16>, products_bf16)
+template <>
+inline const ProductKernels<Half>& products<Half>(const Target& target) {
+  return products_f16(target);
+}
+template <>
+inline const ProductKernels<BFloat16>& products<BFloat16>(const Target& target) {
+  return products_bf16(target);
+}
+
+/// Whether a target has products of 16-bit operands. The CPU's are products of their values in f32.
+inline bool has_half_products(const Target& target) { return target.device.is_cuda(); }
 
 }  // namespace tape::kernels

@@ -1,0 +1,209 @@
+#include "autograd/cuda/blas_context.h"
+
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "autograd/cuda/context.h"
+#include "autograd/cuda/memory_pool.h"
+#include "autograd/cuda/stream.h"
+#include "base/error.h"
+
+namespace tape::cuda_device {
+namespace {
+
+constexpr size_t kMostPlans = 4096;
+
+/// Largest power of two, up to 16, that divides an address; 0 for null. No kernel reads more than 16 bytes at once, and
+/// a larger bound would make the algorithm depend on where a slice begins.
+uint32_t alignment_of(const void* pointer) {
+  if (!pointer) return 0;
+  const auto address = reinterpret_cast<uintptr_t>(pointer) | 16;
+  return static_cast<uint32_t>(address & -address);
+}
+
+std::string_view name_of(BlasType type) {
+  switch (type) {
+    case BlasType::f32:
+      return "f32";
+    case BlasType::f64:
+      return "f64";
+    case BlasType::f16:
+      return "f16";
+    case BlasType::bf16:
+      return "bf16";
+  }
+  return "?";
+}
+
+/// "f32 [5, 7] x [7, 6]", row-major as tensors are.
+std::string text_of(const BlasProduct& p) {
+  const std::string batch = p.batch == 1 ? "" : fmt::format("{}, ", p.batch);
+  return fmt::format("{} [{}{}, {}] x [{}{}, {}]", name_of(p.type), batch, p.columns, p.inner, batch, p.inner, p.rows);
+}
+
+/// Guards the contexts' handles, plans and workspaces.
+std::mutex& blas_mutex() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+}  // namespace
+
+size_t BlasKeyHash::operator()(const BlasKey& key) const {
+  const BlasProduct& p = key.product;
+  uint64_t hash = 0;
+  const auto add = [&](auto value) {
+    hash = (hash ^ static_cast<uint64_t>(value)) * 0x9E3779B97F4A7C15U + (hash >> 29);
+  };
+  for (const int64_t value :
+       {p.rows, p.columns, p.inner, p.lda, p.ldb, p.ldd, p.batch, p.stride_a, p.stride_b, p.stride_d})
+    add(value);
+  add(static_cast<uint64_t>(p.type) << 8 | static_cast<uint64_t>(p.compute));
+  add(p.transpose_a << 2 | p.transpose_b << 1 | static_cast<int>(p.accumulate));
+  add(key.alignment_a << 15 | key.alignment_b << 10 | key.alignment_d << 5 | key.alignment_bias);
+  return static_cast<size_t>(hash ^ hash >> 32);
+}
+
+BlasContext::BlasContext(Context& context, const Blas& table, uint32_t generation)
+    : context_(context), table_(table), generation_(generation) {
+  check(table_.create(&handle_), "cublasLtCreate");
+}
+
+BlasContext::~BlasContext() {
+  plans_.clear();
+  table_.destroy(handle_);
+  if (workspace_) context_.memory->free(workspace_, workspace_capacity_);
+}
+
+void BlasContext::check(BlasStatus status, const char* function) const {
+  if (status == blas_status::success) return;
+  raise(status == blas_status::alloc_failed ? ErrorKind::out_of_memory : ErrorKind::device, "cuda: {}: status {}",
+        function, blas_status_text(table_, status));
+}
+
+void BlasContext::describe_matrix(BlasObject& layout, const BlasProduct& product, int64_t rows, int64_t columns,
+                                  int64_t leading, int64_t stride) const {
+  void* created = nullptr;
+  check(table_.layout_create(&created, product.type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns),
+                             leading),
+        "cublasLtMatrixLayoutCreate");
+  layout.reset(created, table_.layout_destroy);
+  if (product.batch == 1) return;
+  constexpr const char* kSet = "cublasLtMatrixLayoutSetAttribute";
+  set(table_.layout_set, layout, layout_attribute::batch_count, static_cast<int32_t>(product.batch), kSet);
+  set(table_.layout_set, layout, layout_attribute::batch_stride, stride, kSet);
+}
+
+void BlasContext::describe(BlasPlan& plan, const BlasProduct& p, const void* bias) const {
+  void* created = nullptr;
+  const BlasType scale = p.type == BlasType::f64 ? BlasType::f64 : BlasType::f32;
+  check(table_.matmul_create(&created, p.compute, scale), "cublasLtMatmulDescCreate");
+  plan.descriptor.reset(created, table_.matmul_destroy);
+  constexpr const char* kSet = "cublasLtMatmulDescSetAttribute";
+  const auto operation = [](bool transpose) { return transpose ? blas_operation::transpose : blas_operation::none; };
+  set(table_.matmul_set, plan.descriptor, matmul_attribute::transpose_a, operation(p.transpose_a), kSet);
+  set(table_.matmul_set, plan.descriptor, matmul_attribute::transpose_b, operation(p.transpose_b), kSet);
+  if (bias) {
+    set(table_.matmul_set, plan.descriptor, matmul_attribute::epilogue, blas_epilogue::bias, kSet);
+    set(table_.matmul_set, plan.descriptor, matmul_attribute::bias_pointer, bias, kSet);
+  }
+  const auto matrix = [&](BlasObject& layout, bool transposed, int64_t rows, int64_t columns, int64_t leading,
+                          int64_t stride) {
+    describe_matrix(layout, p, transposed ? columns : rows, transposed ? rows : columns, leading, stride);
+  };
+  matrix(plan.a, p.transpose_a, p.rows, p.inner, p.lda, p.stride_a);
+  matrix(plan.b, p.transpose_b, p.inner, p.columns, p.ldb, p.stride_b);
+  matrix(plan.d, false, p.rows, p.columns, p.ldd, p.stride_d);
+}
+
+void BlasContext::choose_algorithm(BlasPlan& plan, const BlasKey& key) const {
+  void* created = nullptr;
+  check(table_.preference_create(&created), "cublasLtMatmulPreferenceCreate");
+  BlasObject preference;
+  preference.reset(created, table_.preference_destroy);
+  const auto prefer = [&](int attribute, const auto& value) {
+    set(table_.preference_set, preference, attribute, value, "cublasLtMatmulPreferenceSetAttribute");
+  };
+  prefer(preference_attribute::workspace_bytes, static_cast<uint64_t>(kBlasWorkspace));
+  prefer(preference_attribute::alignment_a, key.alignment_a);
+  prefer(preference_attribute::alignment_b, key.alignment_b);
+  prefer(preference_attribute::alignment_c, key.alignment_d);
+  prefer(preference_attribute::alignment_d, key.alignment_d);
+  // Parts of sums in 16 bits would be rounded more than once.
+  if (key.product.type == BlasType::f16 || key.product.type == BlasType::bf16)
+    prefer(preference_attribute::reduction_schemes, reduction_scheme::in_compute_type);
+  BlasHeuristic best = {};
+  int count = 0;
+  const BlasStatus status = table_.get_heuristic(handle_, plan.descriptor.get(), plan.a.get(), plan.b.get(),
+                                                 plan.d.get(), plan.d.get(), preference.get(), 1, &best, &count);
+  if (status == blas_status::not_supported) return;
+  check(status, "cublasLtMatmulAlgoGetHeuristic");
+  plan.has_algorithm = count > 0 && best.state == blas_status::success;
+  plan.algorithm = best.algorithm;
+  plan.workspace_bytes = static_cast<int64_t>(best.workspace_bytes);
+}
+
+const BlasPlan& BlasContext::plan_of(const BlasProduct& product, const BlasOperands& operands) {
+  const BlasKey key{product, alignment_of(operands.a), alignment_of(operands.b), alignment_of(operands.d),
+                    alignment_of(operands.bias)};
+  if (const auto found = plans_.find(key); found != plans_.end()) {
+    if (operands.bias)
+      set(table_.matmul_set, found->second.descriptor, matmul_attribute::bias_pointer, operands.bias,
+          "cublasLtMatmulDescSetAttribute");
+    return found->second;
+  }
+  // cuBLASLt suggests the same algorithms again.
+  if (plans_.size() >= kMostPlans) plans_.clear();
+  BlasPlan& plan = plans_[key];
+  try {
+    describe(plan, product, operands.bias);
+    choose_algorithm(plan, key);
+  } catch (...) {
+    plans_.erase(key);
+    throw;
+  }
+  return plan;
+}
+
+void* BlasContext::workspace(int64_t bytes) {
+  if (bytes == 0) return nullptr;
+  if (!workspace_) workspace_ = context_.memory->allocate(kBlasWorkspace, workspace_capacity_);
+  return workspace_;
+}
+
+template <class T>
+void BlasContext::run(const BlasPlan& plan, const BlasProduct& product, const BlasOperands& operands) {
+  const T alpha = 1, beta = product.accumulate ? 1 : 0;
+  const BlasStatus status =
+      table_.matmul(handle_, plan.descriptor.get(), &alpha, operands.a, plan.a.get(), operands.b, plan.b.get(), &beta,
+                    operands.d, plan.d.get(), operands.d, plan.d.get(), &plan.algorithm,
+                    workspace(plan.workspace_bytes), static_cast<size_t>(plan.workspace_bytes), context_.stream);
+  if (status != blas_status::success)
+    raise(ErrorKind::device, "cuda: cublasLtMatmul: status {}: {}", blas_status_text(table_, status), text_of(product));
+  wait_if_blocking("cublasLtMatmul");
+}
+
+bool BlasContext::multiply(const BlasProduct& product, const BlasOperands& operands) {
+  const BlasPlan& plan = plan_of(product, operands);
+  if (!plan.has_algorithm) return false;
+  if (product.type == BlasType::f64)
+    run<double>(plan, product, operands);
+  else
+    run<float>(plan, product, operands);
+  return true;
+}
+
+bool multiply(const BlasProduct& product, const BlasOperands& operands) {
+  if (blas_unavailable()) return false;
+  Context& c = context();
+  const std::lock_guard lock(blas_mutex());
+  const uint32_t generation = blas_generation();
+  if (!c.blas || c.blas->generation() != generation) {
+    c.blas.reset();
+    c.blas = std::make_unique<BlasContext>(c, blas(), generation);
+  }
+  return c.blas->multiply(product, operands);
+}
+
+}  // namespace tape::cuda_device

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "../../base/non_copyable.h"
+#include "blas_product.h"
+
+namespace tape::cuda_device {
+
+struct Context;
+
+/// A descriptor, layout or preference of cuBLASLt, which it destroys.
+class BlasObject : NonCopyable {
+ public:
+  BlasObject() = default;
+  ~BlasObject() { reset(nullptr, nullptr); }
+
+  void* get() const { return object_; }
+  void reset(void* object, BlasStatus (*destroy)(void*)) {
+    if (object_) destroy_(object_);
+    object_ = object;
+    destroy_ = destroy;
+  }
+
+ private:
+  void* object_ = nullptr;
+  BlasStatus (*destroy_)(void*) = nullptr;
+};
+
+/// What identifies the algorithm of a product: its sizes and how its operands are aligned; 0 without a bias.
+struct BlasKey {
+  BlasProduct product;
+  uint32_t alignment_a = 0, alignment_b = 0, alignment_d = 0, alignment_bias = 0;
+  bool operator==(const BlasKey&) const = default;
+};
+struct BlasKeyHash {
+  size_t operator()(const BlasKey& key) const;
+};
+
+/// A product as cuBLASLt describes it, and its algorithm.
+struct BlasPlan {
+  BlasObject descriptor, a, b, d;
+  bool has_algorithm = false;
+  BlasAlgorithm algorithm = {};
+  int64_t workspace_bytes = 0;
+};
+
+/// cuBLASLt on one device: its handle, its workspace and the plans of the products that ran.
+class BlasContext : NonCopyable {
+ public:
+  /// Throws Error (device) if cuBLASLt refuses.
+  BlasContext(Context& context, const Blas& table, uint32_t generation);
+  ~BlasContext();
+
+  uint32_t generation() const { return generation_; }
+  /// As multiply() of blas_product.h.
+  bool multiply(const BlasProduct& product, const BlasOperands& operands);
+
+ private:
+  const BlasPlan& plan_of(const BlasProduct& product, const BlasOperands& operands);
+  void describe(BlasPlan& plan, const BlasProduct& product, const void* bias) const;
+  void describe_matrix(BlasObject& layout, const BlasProduct& product, int64_t rows, int64_t columns, int64_t leading,
+                       int64_t stride) const;
+  void choose_algorithm(BlasPlan& plan, const BlasKey& key) const;
+  template <class T>
+  void run(const BlasPlan& plan, const BlasProduct& product, const BlasOperands& operands);
+  void* workspace(int64_t bytes);
+  void check(BlasStatus status, const char* function) const;
+  /// Sets an attribute of an object by one of the table's functions.
+  template <class T>
+  void set(BlasStatus (*function)(void*, int, const void*, size_t), const BlasObject& object, int attribute,
+           const T& value, const char* name) const {
+    check(function(object.get(), attribute, &value, sizeof value), name);
+  }
+
+  Context& context_;
+  const Blas& table_;
+  uint32_t generation_;
+  void* handle_ = nullptr;
+  void* workspace_ = nullptr;
+  int64_t workspace_capacity_ = 0;
+  std::unordered_map<BlasKey, BlasPlan, BlasKeyHash> plans_;
+};
+
+}  // namespace tape::cuda_device

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+
+#include "blas.h"
+
+// Products by cuBLASLt (blas.h) on this thread's current device.
+
+namespace tape::cuda_device {
+
+/// d [rows, columns] = op(a) op(b) + bias, or d += that with `accumulate`; op(a) is [rows, inner], bias [rows]. All
+/// matrices are column-major, and `batch` products have the same distance between their matrices in elements.
+struct BlasProduct {
+  BlasType type = BlasType::f32;           ///< of all matrices and the bias
+  BlasCompute compute = BlasCompute::f32;  ///< of the products and sums
+  bool transpose_a = false, transpose_b = false, accumulate = false;
+  int64_t rows = 0, columns = 0, inner = 0;
+  int64_t lda = 0, ldb = 0, ldd = 0;
+  int64_t batch = 1;
+  int64_t stride_a = 0, stride_b = 0, stride_d = 0;
+  bool operator==(const BlasProduct&) const = default;
+};
+
+/// Device memory of a product; `bias` may be null.
+struct BlasOperands {
+  const void* a;
+  const void* b;
+  const void* bias;
+  void* d;
+};
+
+/// Device memory that cuBLASLt may use, allocated when a product first needs some; what NVIDIA recommends for sm_90.
+inline constexpr int64_t kBlasWorkspace = int64_t{32} << 20;
+
+/// Runs a product. Returns false, having done nothing, if blas_unavailable() or if cuBLASLt has no algorithm for it.
+///
+/// The algorithm is the first one that cuBLASLt suggests for the sizes and the alignment of the operands, up to 16
+/// bytes. It stays the same for the process, so results have the same bits each time. Throws Error (device) if cuBLASLt
+/// fails.
+bool multiply(const BlasProduct& product, const BlasOperands& operands);
+
+}  // namespace tape::cuda_device

@@ -1,0 +1,304 @@
+// Products of tensors by cuBLASLt, its errors, and what the emulated one reports.
+#include "autograd/cuda/blas.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "autograd/create.h"
+#include "autograd/cuda/blas_product.h"
+#include "autograd/cuda/emulation/emulated_blas.h"
+#include "autograd/cuda/emulation/emulation.h"
+#include "autograd/cuda/memory.h"
+#include "autograd/cuda/stream.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
+#include "autograd/random.h"
+#include "autograd/tape/backward.h"
+#include "autograd/tape/scope.h"
+#include "tests/cuda/fake_driver.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
+
+namespace tape::cuda_device {
+namespace {
+
+using emulation::EmulatedDevice, emulation::emulated_blas;
+
+/// cuBLASLt of the emulated device with functions that a test replaces, in use while it exists.
+class FakeBlas {
+ public:
+  FakeBlas() : table(emulated_blas()) { install_blas(&table); }
+  ~FakeBlas() { install_blas(&emulated_blas()); }
+
+  Blas table;
+  static inline int heuristics = 0;  // number of calls
+};
+
+BlasStatus counted_heuristic(void* handle, void* descriptor, void* a, void* b, void* c, void* d, void* preference,
+                             int requested, BlasHeuristic* results, int* count) {
+  ++FakeBlas::heuristics;
+  return emulated_blas().get_heuristic(handle, descriptor, a, b, c, d, preference, requested, results, count);
+}
+
+Tensor here(int64_t rows, int64_t columns, uint64_t seed) {
+  Generator stream(seed);
+  return randn({rows, columns}, {f32, cpu}, stream);
+}
+
+TEST(CudaBlas, IsThereOrGivesAReason) {
+  {
+    const EmulatedDevice device;
+    EXPECT_EQ(blas_unavailable(), std::nullopt);
+    EXPECT_EQ(blas_version(), 130000);
+  }
+  {
+    const EmulatedDevice device({.blas = false});
+    EXPECT_EQ(blas_unavailable(), "the driver in use is not NVIDIA's and has no cuBLASLt");
+    EXPECT_EQ(blas_version(), 0);
+    EXPECT_TAPE_ERROR(blas(), ErrorKind::device, "cuda: the driver in use is not NVIDIA's and has no cuBLASLt");
+  }
+  FakeDriver old;
+  old.version = 11040;
+  EXPECT_EQ(blas_unavailable(), "the NVIDIA driver supports CUDA 11.4, at least 12.0 is needed: update the driver");
+}
+
+TEST(CudaBlas, NamesTheMissingLibrary) {
+  std::string reason;
+  constexpr const char* kFolders =
+      " not found in LD_LIBRARY_PATH, the system's folders, CUDA_HOME/lib64 and /usr/local/cuda/lib64)";
+  {
+    const FakeDriver driver;
+    if (load_nvidia_blas(reason)) GTEST_SKIP() << "this machine has cuBLASLt";
+    EXPECT_EQ(reason, std::string("no cuBLASLt (libcublasLt.so.13 or libcublasLt.so.12") + kFolders);
+  }
+  FakeDriver old;
+  old.version = 12080;
+  EXPECT_FALSE(load_nvidia_blas(reason));
+  EXPECT_EQ(reason, std::string("no cuBLASLt (libcublasLt.so.12") + kFolders);
+}
+
+TEST(CudaBlas, FailuresAreNamed) {
+  const EmulatedDevice device;
+  FakeBlas fake;
+  const Tensor a = here(5, 7, 1).to(cuda), b = here(7, 6, 2).to(cuda);
+  fake.table.matmul = [](auto...) -> BlasStatus { return 14; };
+  install_blas(&fake.table);
+  EXPECT_TAPE_ERROR(matmul(a, b), ErrorKind::device,
+                    "cuda: cublasLtMatmul: status CUBLAS_STATUS_UNKNOWN (14): f32 [5, 7] x [7, 6]");
+  fake.table.get_heuristic = [](auto...) -> BlasStatus { return blas_status::invalid_value; };
+  install_blas(&fake.table);
+  EXPECT_TAPE_ERROR(matmul(a, b), ErrorKind::device,
+                    "cuda: cublasLtMatmulAlgoGetHeuristic: status CUBLAS_STATUS_INVALID_VALUE (7)");
+  fake.table.create = [](void**) -> BlasStatus { return blas_status::not_initialized; };
+  install_blas(&fake.table);
+  EXPECT_TAPE_ERROR(matmul(a, b), ErrorKind::device, "cuda: cublasLtCreate: status CUBLAS_STATUS_NOT_INITIALIZED (1)");
+}
+
+TEST(CudaBlas, ProductsWithoutAnAlgorithmUseTheKernel) {
+  EmulatedDevice device;
+  FakeBlas fake;
+  const Tensor a = here(5, 7, 1), b = here(7, 6, 2);
+  const auto expect_kernel = [&] {
+    install_blas(&fake.table);
+    const int64_t launches = device.launches();
+    EXPECT_TRUE(allclose(matmul(a.to(cuda), b.to(cuda)).to(cpu), matmul(a, b), {.rtol = 1e-5, .atol = 1e-5}));
+    EXPECT_EQ(device.launches() - launches, 1);
+    EXPECT_EQ(device.products(), 0);
+  };
+  fake.table.get_heuristic = [](auto...) -> BlasStatus { return blas_status::not_supported; };
+  expect_kernel();
+  fake.table.get_heuristic = [](void*, void*, void*, void*, void*, void*, void*, int, BlasHeuristic*,
+                                int* count) -> BlasStatus { return *count = 0, blas_status::success; };
+  expect_kernel();
+}
+
+TEST(CudaBlas, ChoosesAnAlgorithmOncePerSizeAndAlignment) {
+  const EmulatedDevice device;
+  FakeBlas fake;
+  fake.table.get_heuristic = counted_heuristic;
+  install_blas(&fake.table);
+  FakeBlas::heuristics = 0;
+  const Tensor a = here(6, 7, 1).to(cuda), b = here(7, 6, 2).to(cuda);
+  const Tensor first = matmul(a, b);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(matmul(a, b).to_vector<float>(), first.to_vector<float>());
+  EXPECT_EQ(FakeBlas::heuristics, 1);
+  matmul(a, b, {.transpose_a = true, .transpose_b = true});
+  EXPECT_EQ(FakeBlas::heuristics, 2);
+  // A row of 28 bytes further: aligned to 4 bytes.
+  const Tensor later = slice(a, 0, {.start = 1}), aligned = here(5, 7, 3).to(cuda);
+  matmul(aligned, b);
+  matmul(later, b);
+  matmul(later, b);
+  EXPECT_EQ(FakeBlas::heuristics, 4);
+}
+
+TEST(CudaBlas, KeepsOneWorkspace) {
+  const EmulatedDevice device;
+  const Tensor a = here(2, 600, 1).to(cuda), b = here(600, 3, 2).to(cuda), few = here(2, 20, 1).to(cuda);
+  const int64_t before = stats().live_bytes;
+  matmul(few, few, {.transpose_b = true});
+  EXPECT_EQ(stats().live_bytes, before);
+  matmul(a, b);
+  const int64_t with_workspace = stats().live_bytes;
+  EXPECT_GE(with_workspace - before, kBlasWorkspace);
+  EXPECT_LE(with_workspace - before, kBlasWorkspace + 1024);  // space between allocations
+  matmul(a, a, {.transpose_b = true});
+  matmul(a, b);
+  EXPECT_EQ(stats().live_bytes, with_workspace);
+}
+
+TEST(CudaBlas, LowerPrecisionsRoundFloatsToTf32) {
+  const EmulatedDevice device;
+  const Tensor a = here(9, 40, 1).to(cuda), b = here(40, 8, 2).to(cuda);
+  const auto largest_difference = [&](MatmulPrecision precision, DType dtype) {
+    const Tensor x = a.to(dtype), y = b.to(dtype), exact = matmul(x, y);
+    const MatmulPrecisionScope scope(precision);
+    const Tensor difference = (matmul(x, y) - exact).to(cpu), products = matmul(abs(x), abs(y)).to(cpu);
+    return max(abs(difference) / products).item();
+  };
+  for (const MatmulPrecision precision : {MatmulPrecision::high, MatmulPrecision::medium}) {
+    EXPECT_GT(largest_difference(precision, f32), 1e-6);
+    EXPECT_LT(largest_difference(precision, f32), 0x1p-10);
+    EXPECT_EQ(largest_difference(precision, f64), 0);
+  }
+}
+
+/// Device memory of f32 values.
+class Floats : NonCopyable {
+ public:
+  explicit Floats(int64_t count, bool written = true) {
+    data = static_cast<float*>(allocate(count * 4, capacity_));
+    if (written) fill_bytes(data, 0, count * 4);
+  }
+  ~Floats() { free(data, capacity_); }
+
+  float* data;
+
+ private:
+  int64_t capacity_ = 0;
+};
+
+/// d [4, 3] = a [4, 5] b [5, 3].
+constexpr BlasProduct kSmall{.rows = 4, .columns = 3, .inner = 5, .lda = 4, .ldb = 5, .ldd = 4};
+
+TEST(CudaBlas, FaultsOfOperandsAreReported) {
+  const EmulatedDevice device;
+  const Floats a(20), b(15), d(12), unwritten(20, false), few(19), workspace(1);
+  std::vector<float> host(20);
+  EXPECT_TRUE(multiply(kSmall, {a.data, b.data, nullptr, d.data}));
+  EXPECT_TAPE_ERROR(multiply(kSmall, {host.data(), b.data, nullptr, d.data}), ErrorKind::device,
+                    "emulated device: cublasLtMatmul: host pointer: operand a is not device memory");
+  EXPECT_EQ(device.last_fault()->kind, emulation::FaultKind::host_pointer);
+  EXPECT_TAPE_ERROR(
+      multiply(kSmall, {few.data, b.data, nullptr, d.data}), ErrorKind::device,
+      "emulated device: cublasLtMatmul: out of bounds: operand a reads byte 76 of an allocation of 76 bytes");
+  EXPECT_TAPE_ERROR(
+      multiply(kSmall, {a.data, b.data, nullptr, d.data + 1}), ErrorKind::device,
+      "emulated device: cublasLtMatmul: out of bounds: operand d writes byte 48 of an allocation of 48 bytes");
+  EXPECT_TAPE_ERROR(
+      multiply(kSmall, {a.data, unwritten.data, nullptr, d.data}), ErrorKind::device,
+      "emulated device: cublasLtMatmul: uninitialized read: operand b reads byte 0 of an allocation of 80 "
+      "bytes, which was never written");
+  BlasProduct sum = kSmall;
+  sum.accumulate = true;
+  EXPECT_TAPE_ERROR(
+      multiply(sum, {a.data, b.data, nullptr, unwritten.data}), ErrorKind::device,
+      "emulated device: cublasLtMatmul: uninitialized read: operand c reads byte 0 of an allocation of 80 "
+      "bytes, which was never written");
+  EXPECT_TAPE_ERROR(multiply(kSmall, {a.data, b.data, workspace.data, d.data}), ErrorKind::device,
+                    "emulated device: cublasLtMatmul: out of bounds: operand bias reads byte 4 of an allocation of 4 "
+                    "bytes");
+  EXPECT_TAPE_ERROR(multiply(kSmall, {a.data, b.data, nullptr, a.data}), ErrorKind::device,
+                    "emulated device: cublasLtMatmul: race: operand d overlaps what is read");
+  BlasProduct batch = kSmall;
+  batch.batch = 2;
+  EXPECT_TAPE_ERROR(multiply(batch, {a.data, b.data, nullptr, d.data}), ErrorKind::device,
+                    "emulated device: cublasLtMatmul: race: columns or matrices of operand d overlap");
+}
+
+TEST(CudaBlas, WrongLayoutsAreRefused) {
+  const EmulatedDevice device;
+  const Floats a(20), b(15), d(12);
+  BlasProduct narrow = kSmall;
+  narrow.lda = 3;
+  EXPECT_TAPE_ERROR(multiply(narrow, {a.data, b.data, nullptr, d.data}), ErrorKind::device,
+                    "cuda: cublasLtMatmulAlgoGetHeuristic: status CUBLAS_STATUS_INVALID_VALUE (7)");
+  BlasProduct unsupported = kSmall;
+  unsupported.compute = BlasCompute::f64;
+  EXPECT_FALSE(multiply(unsupported, {a.data, b.data, nullptr, d.data}));
+}
+
+/// Objects of a product [4, 5] x [5, 3], which a test may spoil.
+struct RawProduct : NonCopyable {
+  RawProduct() {
+    blas.create(&handle);
+    blas.matmul_create(&descriptor, BlasCompute::f32, BlasType::f32);
+    blas.layout_create(&a, BlasType::f32, 4, 5, 4);
+    blas.layout_create(&b, BlasType::f32, 5, 3, 5);
+    blas.layout_create(&d, BlasType::f32, 4, 3, 4);
+    blas.preference_create(&preference);
+  }
+  ~RawProduct() {
+    for (void* layout : {a, b, d}) blas.layout_destroy(layout);
+    blas.preference_destroy(preference);
+    blas.matmul_destroy(descriptor);
+    blas.destroy(handle);
+  }
+
+  BlasStatus choose() {
+    int count = 0;
+    return blas.get_heuristic(handle, descriptor, a, b, d, d, preference, 1, &best, &count);
+  }
+  BlasStatus run(const float* from, const float* by, float* to) {
+    const float one = 1, zero = 0;
+    return blas.matmul(handle, descriptor, &one, from, a, by, b, &zero, to, d, to, d, &best.algorithm, nullptr, 0,
+                       nullptr);
+  }
+
+  const Blas& blas = emulated_blas();
+  void *handle, *descriptor, *a, *b, *d, *preference;
+  BlasHeuristic best = {};
+};
+
+TEST(CudaBlas, AttributesHaveTheirSizes) {
+  const EmulatedDevice device;
+  RawProduct product;
+  const Blas& blas = product.blas;
+  const int64_t wide = 1;
+  const int32_t narrow = 1;
+  using namespace matmul_attribute;
+  for (const int attribute : {transpose_a, transpose_b, epilogue}) {
+    EXPECT_EQ(blas.matmul_set(product.descriptor, attribute, &wide, sizeof wide), blas_status::invalid_value);
+    EXPECT_EQ(blas.matmul_set(product.descriptor, attribute, &narrow, sizeof narrow), blas_status::success);
+  }
+  EXPECT_EQ(blas.matmul_set(product.descriptor, 99, &narrow, sizeof narrow), blas_status::invalid_value);
+  EXPECT_EQ(blas.layout_set(product.a, layout_attribute::batch_stride, &narrow, sizeof narrow),
+            blas_status::invalid_value);
+  EXPECT_EQ(blas.preference_set(product.preference, preference_attribute::workspace_bytes, &narrow, sizeof narrow),
+            blas_status::invalid_value);
+}
+
+TEST(CudaBlas, AlgorithmsBelongToAProductAndAnAlignment) {
+  const EmulatedDevice device;
+  const Floats a(21), b(15), d(12);
+  RawProduct product;
+  EXPECT_EQ(product.run(a.data, b.data, d.data), blas_status::invalid_value);
+  EXPECT_EQ(product.choose(), blas_status::success);
+  EXPECT_EQ(product.run(a.data, b.data, d.data), blas_status::success);
+  EXPECT_TAPE_ERROR(product.run(a.data + 1, b.data, d.data), ErrorKind::device,
+                    "emulated device: cublasLtMatmul: operand a is not aligned to 256 bytes");
+  const uint32_t bias = blas_epilogue::bias;
+  const void* const values = b.data;
+  product.blas.matmul_set(product.descriptor, matmul_attribute::epilogue, &bias, sizeof bias);
+  product.blas.matmul_set(product.descriptor, matmul_attribute::bias_pointer, &values, sizeof values);
+  EXPECT_EQ(product.run(a.data, b.data, d.data), blas_status::invalid_value);
+}
+
+}  // namespace
+}  // namespace tape::cuda_device

@@ -56,6 +56,9 @@
 //     modifications. Kernels read them as c.constant<int64_t>(i).
 //   void computed(Inputs in, Inputs outputs) const;
 //     Called after each call, including calls of the reference, with the tensors in compute dtype (f32 for f16, bf16).
+//   bool computes_halves(const kernels::Target& target) const;
+//     Whether the kernels of a target take f16 and bf16, so that such tensors are not cast. forward() is then also
+//     called with values of Half and BFloat16.
 namespace tape {
 
 /// Inputs of a call, in the order of the operation's formula. Optional inputs may be undefined.
@@ -144,6 +147,9 @@ class BackwardCall : public CallValues<T> {
 };
 
 namespace detail {
+
+template <class Operation>
+concept ComputesHalves = requires(const Operation& o, const kernels::Target& target) { o.computes_halves(target); };
 
 template <class Operation>
 concept HasReference = requires(const Operation& o, Inputs in) { o.reference(in); };
@@ -275,7 +281,27 @@ Tensors fused_gradients(const char* name, const Operation& operation, const Back
   }
 }
 
-/// One call in f32 or f64. Returns an array of the outputs.
+/// Whether the kernels take the inputs, all of which are f16 or all bf16, as they are.
+template <class Operation>
+bool computes_halves(const Operation& o, Inputs in) {
+  if constexpr (ComputesHalves<Operation>) {
+    const auto same = [&](const Tensor& x) { return !x.defined() || x.dtype() == in[0].dtype(); };
+    return !Composed::active() && std::ranges::all_of(in, same) && o.computes_halves(kernels::Target{in[0].device()});
+  }
+  return false;
+}
+
+/// Calls f(T{}) with the C++ type of a forward kernel's values.
+template <class Operation, class F>
+void dispatch_values(const char* name, DType dtype, F&& f) {
+  if constexpr (ComputesHalves<Operation>) {
+    if (dtype == DType::f16) return f(Half{});
+    if (dtype == DType::bf16) return f(BFloat16{});
+  }
+  dispatch_floating(name, dtype, f);
+}
+
+/// One call in f32 or f64, or in a 16-bit type that the kernels take. Returns an array of the outputs.
 template <size_t N, class Operation>
 auto call(const Op& op, Inputs in, const Operation& operation, AttributeList attributes) {
   check_floating(op.name(), in[0]);
@@ -286,8 +312,9 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   const auto fixed = constants(operation);
   if constexpr (!requires { Operation::results_have_values; })
     run_kernels(op.name(), in[0].device(), [&](const KernelCall& at) {
-      dispatch_floating(op.name(), in[0].dtype(),
-                        [&]<class T>(T) { operation.forward(ForwardCall<T>(at, in, fixed, outputs, kept)); });
+      dispatch_values<Operation>(op.name(), in[0].dtype(), [&]<class T>(T) {
+        operation.forward(ForwardCall<T>(at, in, fixed, outputs, kept));
+      });
     });
   if (!needs_record(in)) {
     observe_use(in);
@@ -313,7 +340,8 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
 }  // namespace detail
 
 /// Runs and records an operation with kernels. Returns a tensor, or an array if there are several outputs. f16 and bf16
-/// inputs are computed in f32 and the outputs rounded back, each with a recorded cast. In a Composed scope the
+/// inputs are computed in f32 and the outputs rounded back, each with a recorded cast, unless the operation's kernels
+/// take them (computes_halves). In a Composed scope the
 /// reference runs instead, if there is one. Gradients come from the kernel or, for higher-order differentiation, from
 /// gradients() or the reference. Error (dtype) for inputs that are not floating.
 template <class Operation, size_t N>
@@ -326,7 +354,7 @@ auto fused(const Op& op, const Tensor (&inputs)[N], const Operation& operation, 
   using Outputs = decltype(run(Inputs(inputs)));
   const DType dtype = inputs[0].dtype();
   Outputs outputs;
-  if (!is_half(dtype)) {
+  if (!is_half(dtype) || detail::computes_halves(operation, inputs)) {
     outputs = run(Inputs(inputs));
   } else {
     std::array<Tensor, N> wide;

@@ -14,7 +14,9 @@
 #include "autograd/cuda/emulation/emulation.h"
 #include "autograd/cuda/memory.h"
 #include "autograd/cuda/stream.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/host_fallbacks.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
@@ -166,6 +168,38 @@ TEST(CudaBlas, LowerPrecisionsRoundFloatsToTf32) {
     EXPECT_GT(largest_difference(precision, f32), 1e-6);
     EXPECT_LT(largest_difference(precision, f32), 0x1p-10);
     EXPECT_EQ(largest_difference(precision, f64), 0);
+  }
+}
+
+/// y and gradients of linear() with a bias in a dtype, computed on a device.
+Tensors linear_values(DType dtype, Device device) {
+  const auto leaf = [&](Tensor x) { return x.to(dtype).to(device).detach().requires_grad_(); };
+  Generator stream(4);
+  const Tensor x = leaf(randn({2, 9, 24}, {f32, cpu}, stream)), weight = leaf(here(10, 24, 5)),
+               bias = leaf(reshape(here(1, 10, 6), {10}));
+  const Tensor y = linear(x, weight, bias), seed = randn({2, 9, 10}, {f32, cpu}, stream).to(dtype).to(device);
+  Tensors values = grad({y}, {x, weight, bias}, {.gradients = {seed}});
+  values.push_back(y.detach());
+  for (Tensor& value : values) value = value.to(cpu).to(f32);
+  return values;
+}
+
+TEST(CudaBlas, MultipliesHalvesWithoutCasts) {
+  for (const bool with_blas : {true, false}) {
+    EmulatedDevice device({.blas = with_blas});
+    for (const DType dtype : {f16, bf16}) {
+      const Tensors expected = linear_values(dtype, cpu), actual = linear_values(dtype, cuda);
+      const double unit = dtype == f16 ? 0x1p-10 : 0x1p-7;
+      for (size_t i = 0; i < expected.size(); ++i)
+        EXPECT_TRUE(allclose(actual[i], expected[i], {.rtol = unit, .atol = 1e-5})) << i << ": " << actual[i];
+      const Tensor x = here(4, 8, 1).to(dtype).to(cuda), weight = here(3, 8, 2).to(dtype).to(cuda);
+      const auto fallbacks = host_fallbacks();
+      const int64_t launches = device.launches() + device.products();
+      const Tensor y = linear(x, weight);
+      EXPECT_EQ(y.dtype(), dtype);
+      EXPECT_EQ(device.launches() + device.products() - launches, 1);
+      EXPECT_EQ(host_fallbacks(), fallbacks);
+    }
   }
 }
 

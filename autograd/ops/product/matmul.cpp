@@ -51,6 +51,7 @@ struct Matmul {
   Results<1> results(Inputs in) const {
     return {{empty(batch.inserted(batch.rank(), gemm.m).inserted(batch.rank() + 1, gemm.n), in[0].options())}};
   }
+  bool computes_halves(const kernels::Target& target) const { return kernels::has_half_products(target); }
   void forward(const auto& c) const;
   Tensors gradients(const BackwardContext& c) const;
 };
@@ -153,6 +154,7 @@ struct Linear {
   Shape shape;  // of y
 
   Results<1> results(Inputs in) const { return {{empty(shape, in[0].options())}}; }
+  bool computes_halves(const kernels::Target& target) const { return kernels::has_half_products(target); }
   void forward(const auto& c) const {
     kernels::Gemm call = gemm;
     const Ref<Storage> held = read_packed(c.input(1), call);
@@ -163,7 +165,7 @@ struct Linear {
     const Tensor dy = c.grad();
     Tensor dx, dweight, dbias;
     if (c.needs(0)) dx = matmul(dy, c.saved(1));
-    if (c.needs(1) && c.needs(2) && !c.create_graph()) {
+    if (c.needs(1) && c.needs(2) && !c.create_graph() && !is_half(dy.dtype())) {
       const LinearGradients both = weight_and_bias_gradients(dy, c.saved(0));
       return {dx, both.weight, both.bias};
     }

@@ -80,9 +80,9 @@ class CudaProduct : public KernelTest<typename C::T> {
 
   /// Calls of cuBLASLt for such a batch, per run.
   int64_t calls_for_batch(const Broadcast& batch, bool transpose_a = false) {
-    const int64_t before = this->device().products();
+    const int64_t before = this->device.products();
     check_batch("calls", batch, transpose_a);
-    return (this->device().products() - before) / 3;  // schedules
+    return (this->device.products() - before) / 3;  // schedules
   }
 };
 using FloatCases = testing::Types<ProductCase<float, true>, ProductCase<float, false>, ProductCase<double, true>,

@@ -10,6 +10,7 @@
 
 #include "autograd/create.h"
 #include "autograd/cuda/blas_product.h"
+#include "autograd/cuda/context.h"
 #include "autograd/cuda/emulation/emulated_blas.h"
 #include "autograd/cuda/emulation/emulation.h"
 #include "autograd/cuda/memory.h"
@@ -221,39 +222,62 @@ class Floats : NonCopyable {
 /// d [4, 3] = a [4, 5] b [5, 3].
 constexpr BlasProduct kSmall{.rows = 4, .columns = 3, .inner = 5, .lda = 4, .ldb = 5, .ldd = 4};
 
+/// A product that is done when this returns.
+void multiply_now(const BlasProduct& product, const BlasOperands& operands) {
+  EXPECT_TRUE(multiply(product, operands));
+  synchronize();
+}
+
 TEST(CudaBlas, FaultsOfOperandsAreReported) {
   const EmulatedDevice device;
   const Floats a(20), b(15), d(12), unwritten(20, false), few(19), workspace(1);
   std::vector<float> host(20);
-  EXPECT_TRUE(multiply(kSmall, {a.data, b.data, nullptr, d.data}));
-  EXPECT_TAPE_ERROR(multiply(kSmall, {host.data(), b.data, nullptr, d.data}), ErrorKind::device,
+  multiply_now(kSmall, {a.data, b.data, nullptr, d.data});
+  EXPECT_TAPE_ERROR(multiply_now(kSmall, {host.data(), b.data, nullptr, d.data}), ErrorKind::device,
                     "emulated device: cublasLtMatmul: host pointer: operand a is not device memory");
   EXPECT_EQ(device.last_fault()->kind, emulation::FaultKind::host_pointer);
   EXPECT_TAPE_ERROR(
-      multiply(kSmall, {few.data, b.data, nullptr, d.data}), ErrorKind::device,
+      multiply_now(kSmall, {few.data, b.data, nullptr, d.data}), ErrorKind::device,
       "emulated device: cublasLtMatmul: out of bounds: operand a reads byte 76 of an allocation of 76 bytes");
   EXPECT_TAPE_ERROR(
-      multiply(kSmall, {a.data, b.data, nullptr, d.data + 1}), ErrorKind::device,
+      multiply_now(kSmall, {a.data, b.data, nullptr, d.data + 1}), ErrorKind::device,
       "emulated device: cublasLtMatmul: out of bounds: operand d writes byte 48 of an allocation of 48 bytes");
   EXPECT_TAPE_ERROR(
-      multiply(kSmall, {a.data, unwritten.data, nullptr, d.data}), ErrorKind::device,
+      multiply_now(kSmall, {a.data, unwritten.data, nullptr, d.data}), ErrorKind::device,
       "emulated device: cublasLtMatmul: uninitialized read: operand b reads byte 0 of an allocation of 80 "
       "bytes, which was never written");
   BlasProduct sum = kSmall;
   sum.accumulate = true;
   EXPECT_TAPE_ERROR(
-      multiply(sum, {a.data, b.data, nullptr, unwritten.data}), ErrorKind::device,
+      multiply_now(sum, {a.data, b.data, nullptr, unwritten.data}), ErrorKind::device,
       "emulated device: cublasLtMatmul: uninitialized read: operand c reads byte 0 of an allocation of 80 "
       "bytes, which was never written");
-  EXPECT_TAPE_ERROR(multiply(kSmall, {a.data, b.data, workspace.data, d.data}), ErrorKind::device,
+  EXPECT_TAPE_ERROR(multiply_now(kSmall, {a.data, b.data, workspace.data, d.data}), ErrorKind::device,
                     "emulated device: cublasLtMatmul: out of bounds: operand bias reads byte 4 of an allocation of 4 "
                     "bytes");
-  EXPECT_TAPE_ERROR(multiply(kSmall, {a.data, b.data, nullptr, a.data}), ErrorKind::device,
+  EXPECT_TAPE_ERROR(multiply_now(kSmall, {a.data, b.data, nullptr, a.data}), ErrorKind::device,
                     "emulated device: cublasLtMatmul: race: operand d overlaps what is read");
   BlasProduct batch = kSmall;
   batch.batch = 2;
-  EXPECT_TAPE_ERROR(multiply(batch, {a.data, b.data, nullptr, d.data}), ErrorKind::device,
+  EXPECT_TAPE_ERROR(multiply_now(batch, {a.data, b.data, nullptr, d.data}), ErrorKind::device,
                     "emulated device: cublasLtMatmul: race: columns or matrices of operand d overlap");
+}
+
+TEST(CudaBlas, BlockingNamesFailedProducts) {
+  setenv("TAPE_CUDA_BLOCKING", "1", 1);
+  FakeDriver driver;
+  Blas table = emulated_blas();
+  table.matmul = [](auto...) -> BlasStatus { return blas_status::success; };
+  install_blas(&table);
+  const Floats a(20), b(15), d(12);
+  EXPECT_TRUE(multiply(kSmall, {a.data, b.data, nullptr, d.data}));
+  driver.synchronize = 700;
+  const LaunchingOperation operation("linear");
+  EXPECT_TAPE_ERROR(multiply(kSmall, {a.data, b.data, nullptr, d.data}), ErrorKind::device,
+                    "cuda: kernel cublasLtMatmul of operation linear failed: an illegal memory access was encountered "
+                    "(CUDA_ERROR_ILLEGAL_ADDRESS). The device cannot be used any more in this process");
+  install_blas(nullptr);
+  unsetenv("TAPE_CUDA_BLOCKING");
 }
 
 TEST(CudaBlas, WrongLayoutsAreRefused) {

@@ -1,6 +1,6 @@
-// A matrix product in tiles of shared memory. Right everywhere and simple: the fast products of a GPU are cuBLASLt's.
-#include "../../../base/half.h"
-#include "product_shape.h"
+// A matrix product in tiles of 16 x 16, an element of c per thread, for small matrices; product_tiles.cu has the one
+// for larger ones. Both are for devices without cuBLASLt.
+#include "product_elements.h"
 #include "strided.h"
 
 using tape::kernels::Broadcast;
@@ -8,18 +8,6 @@ using tape::kernels::Broadcast;
 namespace {
 
 constexpr int kTile = 16;
-
-/// Type of sums: f32 for halves.
-template <class T>
-struct SumOf {
-  using Type = float;
-};
-template <>
-struct SumOf<double> {
-  using Type = double;
-};
-template <class T>
-using Sum = typename SumOf<T>::Type;
 
 /// Elements of op(a) and op(b); 0 outside.
 template <class T>
@@ -48,10 +36,7 @@ __device__ void tile_of_product(const ProductShape& s, int64_t first_row, int64_
     __syncthreads();
     for (int i = 0; i < kTile; ++i) sum += left[y][i] * right[i][x];
   }
-  if (row >= s.m || column >= s.n) return;
-  if (bias) sum += static_cast<Sum<T>>(bias[column]);
-  T& place = c[row * s.ldc + column];
-  place = static_cast<T>(s.accumulate ? static_cast<Sum<T>>(place) + sum : sum);
+  store_element(s, row, column, sum, bias, c);
 }
 
 /// All products of a batch, whose strides the plan has.
@@ -68,11 +53,7 @@ __device__ void product(ProductShape s, Broadcast plan, const T* a, const T* b, 
 
 }  // namespace
 
-TAPE_EXPORT(product, (ProductShape s, Broadcast plan, const T* a, const T* b, const T* bias, T* c),
-            (s, plan, a, b, bias, c))
-TAPE_EXPORT_TYPE(product_f16, product, tape::Half,
-                 (ProductShape s, Broadcast plan, const T* a, const T* b, const T* bias, T* c),
-                 (s, plan, a, b, bias, c))
-TAPE_EXPORT_TYPE(product_bf16, product, tape::BFloat16,
-                 (ProductShape s, Broadcast plan, const T* a, const T* b, const T* bias, T* c),
-                 (s, plan, a, b, bias, c))
+#define TAPE_PRODUCT_PARAMETERS (ProductShape s, Broadcast plan, const T* a, const T* b, const T* bias, T* c)
+TAPE_EXPORT(product, TAPE_PRODUCT_PARAMETERS, (s, plan, a, b, bias, c))
+TAPE_EXPORT_TYPE(product_f16, product, tape::Half, TAPE_PRODUCT_PARAMETERS, (s, plan, a, b, bias, c))
+TAPE_EXPORT_TYPE(product_bf16, product, tape::BFloat16, TAPE_PRODUCT_PARAMETERS, (s, plan, a, b, bias, c))

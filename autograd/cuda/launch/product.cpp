@@ -13,18 +13,23 @@ namespace {
 
 using cuda_device::BlasCompute, cuda_device::BlasProduct, cuda_device::BlasType;
 
-constinit const FloatKernels kProduct = TAPE_FLOAT_KERNELS(product);
-constinit const Kernel kProductF16("product_f16"), kProductBf16("product_bf16");
+/// A kernel for each type of operands.
+struct ProductKernel {
+  FloatKernels floats;
+  Kernel f16, bf16;
 
-template <class T>
-const Kernel& product_kernel() {
-  if constexpr (std::is_same_v<T, Half>)
-    return kProductF16;
-  else if constexpr (std::is_same_v<T, BFloat16>)
-    return kProductBf16;
-  else
-    return kProduct.of<T>();
-}
+  template <class T>
+  const Kernel& of() const {
+    if constexpr (std::is_same_v<T, Half>)
+      return f16;
+    else if constexpr (std::is_same_v<T, BFloat16>)
+      return bf16;
+    else
+      return floats.of<T>();
+  }
+};
+constinit const ProductKernel kSmallProduct{TAPE_FLOAT_KERNELS(product), Kernel("product_f16"), Kernel("product_bf16")},
+    kProductTiles{TAPE_FLOAT_KERNELS(product_tiles), Kernel("product_tiles_f16"), Kernel("product_tiles_bf16")};
 
 template <class T>
 constexpr BlasType kBlasType = std::is_same_v<T, double>     ? BlasType::f64
@@ -63,12 +68,17 @@ void count_flops(const Gemm& s, int64_t products) {
 /// All products of a batch by the library's own kernel.
 template <class T>
 void multiply_by_kernel(const Gemm& s, const Broadcast& plan, const T* a, const T* b, const T* bias, T* c) {
-  constexpr int64_t kTile = 16;
+  constexpr int64_t kTile = 16, kLargeTile = 64;
   const ProductShape shape{s.m, s.n, s.k, s.lda, s.ldb, s.ldc, count(plan), s.transpose_a, s.transpose_b, s.accumulate};
+  const bool large = std::min(s.m, s.n) >= kLargeTile;
+  const int64_t tile = large ? kLargeTile : kTile;
   const auto blocks = [](int64_t n) { return static_cast<uint32_t>(std::min<int64_t>(n, 65535)); };
-  product_kernel<T>()(
-      {static_cast<uint32_t>(quotient_up(s.n, kTile)), blocks(quotient_up(s.m, kTile)), blocks(shape.batch)},
-      {kTile, kTile}, shape, plan, a, b, bias, c);
+  const cuda_device::Grid grid{static_cast<uint32_t>(quotient_up(s.n, tile)), blocks(quotient_up(s.m, tile)),
+                               blocks(shape.batch)};
+  if (large)
+    kProductTiles.of<T>()(grid, {kThreads}, shape, plan, a, b, bias, c);
+  else
+    kSmallProduct.of<T>()(grid, {kTile, kTile}, shape, plan, a, b, bias, c);
 }
 
 /// Products of at most one batch axis: by cuBLASLt if it can.

@@ -99,6 +99,13 @@ TYPED_TEST(CudaProduct, IsThatOfTheCpu) {
       }
 }
 
+TYPED_TEST(CudaProduct, IsThatOfTheCpuForLargeMatrices) {
+  for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{64, 64, 16}, {65, 130, 37}, {100, 64, 5}})
+    for (const bool transpose_a : kBothWays)
+      for (const bool transpose_b : kBothWays)
+        this->check(m, n, k, transpose_a, transpose_b, transpose_a, transpose_b, false);
+}
+
 TYPED_TEST(CudaProduct, MayNeedAWorkspace) {
   for (const bool transpose : kBothWays) this->check(3, 4, 600, transpose, transpose, true, true, false);
 }
@@ -205,6 +212,12 @@ TYPED_TEST(CudaHalfProduct, IsTheF32ProductRoundedOnce) {
         this->check(m, n, k, transpose_a, transpose_b, false, true);
         this->check(m, n, k, transpose_a, transpose_b, true, false);
       }
+}
+
+TYPED_TEST(CudaHalfProduct, IsTheF32ProductRoundedOnceForLargeMatrices) {
+  for (const bool transpose_a : kBothWays)
+    for (const bool transpose_b : kBothWays)
+      this->check(66, 70, 40, transpose_a, transpose_b, transpose_a, transpose_b);
 }
 
 TYPED_TEST(CudaHalfProduct, IsThatOfEachMatrixOfABatch) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
+#include "autograd/cuda/context.h"
 #include "autograd/cuda/emulation/emulation.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
@@ -16,7 +17,8 @@ namespace {
 constexpr int64_t kVocabulary = 11, kBatch = 4, kLength = 16;
 constexpr int kSteps = 50;
 
-/// Losses of the steps; `loss` returns that of a batch [kBatch, kLength + 1].
+/// Losses of the steps; `loss` returns that of a batch [kBatch, kLength + 1]. On a GPU, a step waits for the norm of
+/// the gradient and for the loss, and for nothing else.
 template <class Model, class Loss>
 std::vector<double> losses_of(Model& model, DType dtype, Device device, const Loss& loss) {
   model.to(dtype);
@@ -26,12 +28,14 @@ std::vector<double> losses_of(Model& model, DType dtype, Device device, const Lo
   std::vector<double> losses;
   for (int step = 0; step < kSteps; ++step) {
     const Tensor ids = randint(1, kVocabulary, {kBatch, kLength + 1}, data).to(device);
+    const int64_t before = cuda_device::waits();
     const Tensor value = loss(ids);
     optimizer.zero_grad();
     value.backward();
     optim::clip_grad_norm(model.parameters(), 1.0);
     optimizer.step();
     losses.push_back(value.item());
+    EXPECT_EQ(cuda_device::waits() - before, device.is_cpu() ? 0 : 2) << "step " << step;
   }
   return losses;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "autograd/device_memory.h"
 #include "autograd/kernels/elementwise/elementwise.h"
 #include "autograd/kernels/training/exchange.h"
 #include "base/error.h"
@@ -93,9 +94,9 @@ void Bucket::pack(Tensors& parameters) {
     fill_up_to(part.offset);
     Tensor& parameter = parameters[part.parameter];
     char* const to = bytes_of(wire_, part.offset * wire_bytes_);
-    if (const Tensor gradient = parameter.grad(); !gradient.defined())
+    if (!parameter.grad().defined())
       std::memset(to, 0, static_cast<size_t>(part.numel * wire_bytes_));
-    else if (bf16_)
+    else if (const Tensor gradient = parameter.grad().to(cpu); bf16_)
       kernels.to_bf16(part.numel, gradient.data<float>(), reinterpret_cast<uint16_t*>(to));
     else
       copy_values(gradient.raw(), to, part.numel * wire_bytes_);
@@ -108,6 +109,7 @@ void Bucket::pack(Tensors& parameters) {
 void Bucket::start(Tensors& parameters, bool whole) {
   TAPE_ASSERT(phase_ == Phase::idle);
   whole_ = whole;
+  device_ = parameters[parts_.front().parameter].device();
   wire_ = Storage::allocate(share_bytes() * ranks_.size());
   received_ = Storage::allocate(share_bytes() * ranks_.size());
   pack(parameters);
@@ -190,11 +192,13 @@ Tensor Bucket::view(const Ref<Storage>& storage, int64_t offset, const Shape& sh
   return Tensor(Ref<TensorImpl>(new TensorImpl(storage, offset * size_of(dtype_), shape, dtype_)));
 }
 
-Tensor Bucket::gradient(const BucketPart& part, const Shape& shape) const { return view(sums_, part.offset, shape); }
+Tensor Bucket::gradient(const BucketPart& part, const Shape& shape) const {
+  return view(sums_, part.offset, shape).to(device_);
+}
 
 Tensor Bucket::share_of(const ParameterSlice& slice) const {
   const int64_t at = part_of(slice.parameter).offset + slice.begin - ranks_.rank() * chunk_;
-  return view(share_, slice.count > 0 ? at : 0, {slice.count});
+  return view(share_, slice.count > 0 ? at : 0, {slice.count}).to(device_);
 }
 
 void Bucket::drop() {
@@ -208,8 +212,9 @@ void Bucket::start_gathering(const Tensors& values) {
   wire_ = Storage::allocate(chunk_ * bytes * ranks_.size());
   std::memset(bytes_of(wire_, first * bytes), 0, static_cast<size_t>(chunk_ * bytes));
   for (const ParameterSlice& slice : own_slices()) {
-    const char* const from = static_cast<const char*>(values[slice.parameter].raw()) + slice.begin * bytes;
-    copy_values(from, bytes_of(wire_, (part_of(slice.parameter).offset + slice.begin) * bytes), slice.count * bytes);
+    const Tensor& from = values[slice.parameter];
+    copy_bytes(cpu, bytes_of(wire_, (part_of(slice.parameter).offset + slice.begin) * bytes), from.device(),
+               static_cast<const char*>(from.device_raw()) + slice.begin * bytes, slice.count * bytes);
   }
   transfer_ = ranks_.start_all_gather(wire_, wire_, chunk_ * bytes);
   sent_ += chunk_ * bytes * (ranks_.size() - 1);
@@ -220,8 +225,9 @@ void Bucket::finish_gathering(Tensors& values) {
   transfer_.reset();
   const int64_t bytes = size_of(dtype_);
   for (const BucketPart& part : parts_) {
-    values[part.parameter].impl().storage->bump_version();  // in-place write, as an optimizer's
-    copy_values(bytes_of(wire_, part.offset * bytes), values[part.parameter].raw(), part.numel * bytes);
+    const Tensor& to = values[part.parameter];
+    to.impl().storage->bump_version();  // in-place write, as an optimizer's
+    copy_bytes(to.device(), to.device_raw(), cpu, bytes_of(wire_, part.offset * bytes), part.numel * bytes);
   }
   wire_ = nullptr;
 }

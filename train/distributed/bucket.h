@@ -91,6 +91,7 @@ class Bucket {
   const bool bf16_;
   const int64_t wire_bytes_;  // bytes per value in transfer
   int64_t chunk_ = 0;         // values per share
+  Device device_;             // of the parameters; exchanges are between hosts
   bool whole_ = false;
   Phase phase_ = Phase::idle;
   Ref<Storage> wire_, received_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "autograd/device_memory.h"
 #include "base/error.h"
 #include "base/hash.h"
 
@@ -40,16 +41,20 @@ void check_same_model(Communicator& ranks, const nn::Module& model) {
 
 void broadcast_values(Communicator& ranks, const nn::Module& model) {
   for (const auto& [name, tensor] : model.state_dict()) {
-    ranks.broadcast(tensor.raw(), tensor.numel() * size_of(tensor.dtype()));
+    const Tensor values = tensor.detach().to(cpu);
+    ranks.broadcast(values.raw(), values.numel() * size_of(values.dtype()));
     tensor.impl().storage->bump_version();  // in-place write
+    copy_bytes(tensor.device(), tensor.device_raw(), cpu, values.raw(), values.numel() * size_of(values.dtype()));
   }
 }
 
 void check_same_values(Communicator& ranks, const nn::Module& model, const std::string& when) {
   uint64_t hash = 0;
-  for (const auto& [name, tensor] : model.state_dict())
+  for (const auto& [name, tensor] : model.state_dict()) {
+    const Tensor values = tensor.detach().to(cpu);
     hash = hash_of(
-        {static_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.numel() * size_of(tensor.dtype()))}, hash);
+        {static_cast<const char*>(values.raw()), static_cast<size_t>(values.numel() * size_of(values.dtype()))}, hash);
+  }
   const std::vector<uint64_t> all = all_gather(ranks, hash);
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != all[0])

@@ -42,6 +42,9 @@ Distributed::Distributed(Communicator& ranks, nn::Module& model, optim::Optimize
 /// One bucket per layer and buckets for the other parameters, in the order in which backward completes them: last
 /// first.
 void Distributed::shard_layers() {
+  if (!model_.device().is_cpu())
+    raise(ErrorKind::config, "Distributed: Sharding::parameters needs a model on the CPU, this one is on {}",
+          to_string(model_.device()));
   std::vector<Layer> layers = layers_of(model_, parameters_);
   if (layers.empty())
     raise(ErrorKind::config,
@@ -240,12 +243,13 @@ void Distributed::release_parameters() {
 /// Writes the optimizer state of a bucket's parameter, of which this rank has `own`: each rank sends its slice.
 void Distributed::write_pieces(const Bucket& bucket, size_t part, const Tensor& own, const Writer& write) {
   const int64_t bytes = size_of(own.dtype());
+  const Tensor values = own.to(cpu);
   std::string piece;
   for (int rank = 0; rank < ranks_.size(); ++rank) {
     const int64_t end = bucket.slices_of(rank)[part].count * bytes;
     for (int64_t at = 0; at < end; at += std::ssize(piece)) {
       piece.resize(static_cast<size_t>(std::min(kPieceBytes, end - at)));
-      if (rank == ranks_.rank()) std::memcpy(piece.data(), static_cast<const char*>(own.raw()) + at, piece.size());
+      if (rank == ranks_.rank()) std::memcpy(piece.data(), static_cast<const char*>(values.raw()) + at, piece.size());
       ranks_.broadcast(piece.data(), std::ssize(piece), rank);
       write(piece);
     }

@@ -1,5 +1,6 @@
 #include "autograd/ops/reduce/totals.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <vector>
 
@@ -21,10 +22,13 @@ std::vector<kernels::Span<T>> spans_of(const char* operation, TensorList tensors
   return spans;
 }
 
-/// Result of a kernel, choose(table), for the tensors of type T.
+/// Result of a kernel, choose(table), for the tensors of type T; `none` if there are none.
 template <class T, class Result, class Choose>
-Result total_of(const char* operation, TensorList tensors, const Choose& choose) {
-  Result result = {};
+Result total_of(const char* operation, TensorList tensors, Result none, const Choose& choose) {
+  Result result = none;
+  for (const Tensor& x : tensors) dispatch_floating(operation, x.dtype(), [](auto) {});
+  if (std::none_of(tensors.begin(), tensors.end(), [](const Tensor& x) { return x.dtype() == dtype_of<T>; }))
+    return none;
   run_kernels(operation, tensors.size() > 0 ? tensors[0].device() : cpu, [&](const KernelCall& at) {
     const auto spans = spans_of<T>(operation, tensors, at);
     const auto kernel = choose(kernels::reduce<T>(at));
@@ -37,13 +41,14 @@ Result total_of(const char* operation, TensorList tensors, const Choose& choose)
 
 double sum_of_squares(const char* operation, TensorList tensors) {
   const auto kernel = [](const auto& table) { return table.sum_of_squares; };
-  return total_of<float, double>(operation, tensors, kernel) + total_of<double, double>(operation, tensors, kernel);
+  return total_of<float>(operation, tensors, 0.0, kernel) + total_of<double>(operation, tensors, 0.0, kernel);
 }
 
 bool all_finite(const char* operation, TensorList tensors) {
   const auto kernel = [](const auto& table) { return table.first_not_finite; };
-  return total_of<float, int64_t>(operation, tensors, kernel) < 0 &&
-         total_of<double, int64_t>(operation, tensors, kernel) < 0;
+  constexpr int64_t kNone = -1;
+  return total_of<float>(operation, tensors, kNone, kernel) < 0 &&
+         total_of<double>(operation, tensors, kNone, kernel) < 0;
 }
 
 void check_finite(const char* operation, TensorList tensors,

@@ -41,9 +41,10 @@ inline constexpr int workspace_bytes = 1, reduction_schemes = 3, alignment_a = 5
 namespace blas_operation {
 inline constexpr int32_t none = 0, transpose = 1;
 }
-/// cublasLtEpilogue_t: CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS
+/// cublasLtEpilogue_t: CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_BGRADB, which writes the
+/// sums of op(B) over the inner axis to the bias
 namespace blas_epilogue {
-inline constexpr uint32_t none = 1, bias = 4;
+inline constexpr uint32_t none = 1, bias = 4, sums_of_b = 512;
 }
 /// cublasLtReductionScheme_t: how parts of a product along the inner axis are added up: in the output, in the type of
 /// sums, or in the output's type.

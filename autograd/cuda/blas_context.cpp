@@ -42,6 +42,12 @@ std::string text_of(const BlasProduct& p) {
   return fmt::format("{} [{}{}, {}] x [{}{}, {}]", name_of(p.type), batch, p.columns, p.inner, batch, p.inner, p.rows);
 }
 
+uint32_t epilogue_of(const BlasOperands& operands) {
+  return operands.bias ? blas_epilogue::bias : operands.sums_of_b ? blas_epilogue::sums_of_b : blas_epilogue::none;
+}
+/// What the epilogue reads or writes, or null.
+const void* bias_of(const BlasOperands& operands) { return operands.bias ? operands.bias : operands.sums_of_b; }
+
 /// Guards the contexts' handles, plans and workspaces.
 std::mutex& blas_mutex() {
   static auto* mutex = new std::mutex;
@@ -61,6 +67,7 @@ size_t BlasKeyHash::operator()(const BlasKey& key) const {
     add(value);
   add(static_cast<uint64_t>(p.type) << 8 | static_cast<uint64_t>(p.compute));
   add(p.transpose_a << 2 | p.transpose_b << 1 | static_cast<int>(p.accumulate));
+  add(key.epilogue);
   add(key.alignment_a << 15 | key.alignment_b << 10 | key.alignment_d << 5 | key.alignment_bias);
   return static_cast<size_t>(hash ^ hash >> 32);
 }
@@ -95,7 +102,7 @@ void BlasContext::describe_matrix(BlasObject& layout, const BlasProduct& product
   set(table_.layout_set, layout, layout_attribute::batch_stride, stride, kSet);
 }
 
-void BlasContext::describe(BlasPlan& plan, const BlasProduct& p, const void* bias) const {
+void BlasContext::describe(BlasPlan& plan, const BlasProduct& p, const BlasOperands& operands) const {
   void* created = nullptr;
   const BlasType scale = p.type == BlasType::f64 ? BlasType::f64 : BlasType::f32;
   check(table_.matmul_create(&created, p.compute, scale), "cublasLtMatmulDescCreate");
@@ -104,8 +111,8 @@ void BlasContext::describe(BlasPlan& plan, const BlasProduct& p, const void* bia
   const auto operation = [](bool transpose) { return transpose ? blas_operation::transpose : blas_operation::none; };
   set(table_.matmul_set, plan.descriptor, matmul_attribute::transpose_a, operation(p.transpose_a), kSet);
   set(table_.matmul_set, plan.descriptor, matmul_attribute::transpose_b, operation(p.transpose_b), kSet);
-  if (bias) {
-    set(table_.matmul_set, plan.descriptor, matmul_attribute::epilogue, blas_epilogue::bias, kSet);
+  if (const void* const bias = bias_of(operands)) {
+    set(table_.matmul_set, plan.descriptor, matmul_attribute::epilogue, epilogue_of(operands), kSet);
     set(table_.matmul_set, plan.descriptor, matmul_attribute::bias_pointer, bias, kSet);
   }
   const auto matrix = [&](BlasObject& layout, bool transposed, int64_t rows, int64_t columns, int64_t leading,
@@ -145,11 +152,16 @@ void BlasContext::choose_algorithm(BlasPlan& plan, const BlasKey& key) const {
 }
 
 const BlasPlan& BlasContext::plan_of(const BlasProduct& product, const BlasOperands& operands) {
-  const BlasKey key{product, alignment_of(operands.a), alignment_of(operands.b), alignment_of(operands.d),
-                    alignment_of(operands.bias)};
+  const void* const bias = bias_of(operands);
+  const BlasKey key{product,
+                    epilogue_of(operands),
+                    alignment_of(operands.a),
+                    alignment_of(operands.b),
+                    alignment_of(operands.d),
+                    alignment_of(bias)};
   if (const auto found = plans_.find(key); found != plans_.end()) {
-    if (operands.bias)
-      set(table_.matmul_set, found->second.descriptor, matmul_attribute::bias_pointer, operands.bias,
+    if (bias)
+      set(table_.matmul_set, found->second.descriptor, matmul_attribute::bias_pointer, bias,
           "cublasLtMatmulDescSetAttribute");
     return found->second;
   }
@@ -157,7 +169,7 @@ const BlasPlan& BlasContext::plan_of(const BlasProduct& product, const BlasOpera
   if (plans_.size() >= kMostPlans) plans_.clear();
   BlasPlan& plan = plans_[key];
   try {
-    describe(plan, product, operands.bias);
+    describe(plan, product, operands);
     choose_algorithm(plan, key);
   } catch (...) {
     plans_.erase(key);

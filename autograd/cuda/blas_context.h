@@ -28,9 +28,11 @@ class BlasObject : NonCopyable {
   BlasStatus (*destroy_)(void*) = nullptr;
 };
 
-/// What identifies the algorithm of a product: its sizes and how its operands are aligned; 0 without a bias.
+/// What identifies the algorithm of a product: its sizes and how its operands are aligned. alignment_bias is that of
+/// what the epilogue reads or writes, 0 without one.
 struct BlasKey {
   BlasProduct product;
+  uint32_t epilogue = 0;
   uint32_t alignment_a = 0, alignment_b = 0, alignment_d = 0, alignment_bias = 0;
   bool operator==(const BlasKey&) const = default;
 };
@@ -59,7 +61,7 @@ class BlasContext : NonCopyable {
 
  private:
   const BlasPlan& plan_of(const BlasProduct& product, const BlasOperands& operands);
-  void describe(BlasPlan& plan, const BlasProduct& product, const void* bias) const;
+  void describe(BlasPlan& plan, const BlasProduct& product, const BlasOperands& operands) const;
   void describe_matrix(BlasObject& layout, const BlasProduct& product, int64_t rows, int64_t columns, int64_t leading,
                        int64_t stride) const;
   void choose_algorithm(BlasPlan& plan, const BlasKey& key) const;

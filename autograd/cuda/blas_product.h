@@ -21,12 +21,13 @@ struct BlasProduct {
   bool operator==(const BlasProduct&) const = default;
 };
 
-/// Device memory of a product; `bias` may be null.
+/// Device memory of a product.
 struct BlasOperands {
   const void* a;
   const void* b;
-  const void* bias;
+  const void* bias;  ///< or null
   void* d;
+  void* sums_of_b = nullptr;  ///< if not null (only without bias): receives the sums of op(b) over its rows, [columns]
 };
 
 /// Device memory that cuBLASLt may use, allocated when a product first needs some; what NVIDIA recommends for sm_90.

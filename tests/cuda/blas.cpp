@@ -256,11 +256,11 @@ TEST(CudaBlas, FaultsOfOperandsAreReported) {
                     "emulated device: cublasLtMatmul: out of bounds: operand bias reads byte 4 of an allocation of 4 "
                     "bytes");
   EXPECT_TAPE_ERROR(multiply_now(kSmall, {a.data, b.data, nullptr, a.data}), ErrorKind::device,
-                    "emulated device: cublasLtMatmul: race: operand d overlaps what is read");
+                    "emulated device: cublasLtMatmul: race: what is written overlaps what is read");
   BlasProduct batch = kSmall;
   batch.batch = 2;
   EXPECT_TAPE_ERROR(multiply_now(batch, {a.data, b.data, nullptr, d.data}), ErrorKind::device,
-                    "emulated device: cublasLtMatmul: race: columns or matrices of operand d overlap");
+                    "emulated device: cublasLtMatmul: race: columns or matrices that are written overlap");
 }
 
 TEST(CudaBlas, BlockingNamesFailedProducts) {

@@ -80,6 +80,7 @@ TEST(CublasLtSignatures, AttributesMatchTheHeader) {
   EXPECT_TRUE(same_value(blas_operation::transpose, CUBLAS_OP_T));
   EXPECT_TRUE(same_value(blas_epilogue::none, CUBLASLT_EPILOGUE_DEFAULT));
   EXPECT_TRUE(same_value(blas_epilogue::bias, CUBLASLT_EPILOGUE_BIAS));
+  EXPECT_TRUE(same_value(blas_epilogue::sums_of_b, CUBLASLT_EPILOGUE_BGRADB));
   EXPECT_TRUE(same_value(reduction_scheme::in_place, CUBLASLT_REDUCTION_SCHEME_INPLACE));
   EXPECT_TRUE(same_value(reduction_scheme::in_compute_type, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   EXPECT_TRUE(same_value(reduction_scheme::in_output_type, CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));

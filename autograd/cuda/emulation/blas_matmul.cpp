@@ -67,9 +67,10 @@ void add_columns(Ranges& ranges, const BlasMatrix& m) {
 void check_overlap(const BlasMatmul& p) {
   Ranges written;
   add_columns(written, p.d);
+  if (p.sums_of_b) written.emplace_back(p.sums_of_b, p.sums_of_b + p.d.columns * p.d.element_bytes());
   std::ranges::sort(written);
   for (size_t i = 1; i < written.size(); ++i)
-    if (written[i].first < written[i - 1].second) fail(FaultKind::race, "columns or matrices of operand d overlap");
+    if (written[i].first < written[i - 1].second) fail(FaultKind::race, "columns or matrices that are written overlap");
   Ranges read;
   for (const BlasMatrix* operand : {&p.a, &p.b}) add_columns(read, *operand);
   if (p.bias) read.emplace_back(p.bias, p.bias + p.d.rows * p.d.element_bytes());
@@ -77,7 +78,7 @@ void check_overlap(const BlasMatmul& p) {
   for (const auto& [begin, end] : read) {
     const auto after = std::ranges::lower_bound(written, end, {}, &std::pair<const char*, const char*>::first);
     if (after != written.begin() && std::prev(after)->second > begin)
-      fail(FaultKind::race, "operand d overlaps what is read");
+      fail(FaultKind::race, "what is written overlaps what is read");
   }
 }
 
@@ -87,6 +88,7 @@ void check_operands(const BlasMatmul& p) {
   if (p.beta != 0) for_columns(p.c, [&](const char* at, int64_t bytes) { check_bytes("c", at, bytes, true); });
   for_columns(p.d, [&](const char* at, int64_t bytes) { check_bytes("d", at, bytes, false); });
   if (p.bias) check_bytes("bias", p.bias, p.d.rows * p.d.element_bytes(), true);
+  if (p.sums_of_b) check_bytes("sums of b", p.sums_of_b, p.d.columns * p.d.element_bytes(), false);
   if (p.workspace_bytes) check_bytes("workspace", p.workspace, p.workspace_bytes, false);
   check_overlap(p);
 }
@@ -124,6 +126,7 @@ class Multiplier {
       b_ = values_of<T, Sum>(p_.b, i, p_.compute);
       for (int64_t column = 0; column < p_.d.columns; ++column) store(i, column, sums_of(column));
     }
+    if (p_.sums_of_b) store_sums_of_b();
   }
 
  private:
@@ -144,6 +147,17 @@ class Multiplier {
       }
     }
     return all;
+  }
+
+  void store_sums_of_b() const {
+    T* const to = reinterpret_cast<T*>(p_.sums_of_b);
+    const auto inner = static_cast<size_t>(inner_);
+    for (size_t column = 0; column < b_.size() / inner; ++column) {
+      Sum sum = 0;
+      for (size_t k = 0; k < inner; ++k) sum += b_[column * inner + k];
+      to[column] = T(sum);
+    }
+    device_memory()->region().set_written(to, b_.size() / inner * sizeof(T));
   }
 
   void store(int64_t index, int64_t column, const std::vector<Sum>& sums) const {

@@ -130,7 +130,9 @@ BlasStatus check_request(const Request& r) {
   const bool fit = r.rows_of_a() == r.d.rows && r.inner() == r.rows_of_b() && r.columns_of_b() == r.d.columns &&
                    r.c.rows == r.d.rows && r.c.columns == r.d.columns;
   const uint32_t epilogue = r.descriptor.epilogue;
-  const bool known = epilogue == blas_epilogue::none || (epilogue == blas_epilogue::bias && r.descriptor.bias);
+  const bool sums = epilogue == blas_epilogue::sums_of_b && r.d.batch == 1;
+  const bool known =
+      epilogue == blas_epilogue::none || ((epilogue == blas_epilogue::bias || sums) && r.descriptor.bias);
   if (!fit || !known) return blas_status::invalid_value;
   return is_supported(r) ? blas_status::success : blas_status::not_supported;
 }
@@ -216,6 +218,9 @@ BlasStatus matmul(void* handle, void* descriptor, const void* alpha, const void*
                         .alpha = scalar(alpha, what.scale),
                         .beta = scalar(beta, what.scale),
                         .bias = what.epilogue == blas_epilogue::bias ? static_cast<const char*>(what.bias) : nullptr,
+                        .sums_of_b = what.epilogue == blas_epilogue::sums_of_b
+                                         ? static_cast<char*>(const_cast<void*>(what.bias))
+                                         : nullptr,
                         .workspace = static_cast<char*>(workspace),
                         .workspace_bytes = static_cast<int64_t>(chosen.workspace_bytes),
                         .parts = chosen.parts,

@@ -51,9 +51,23 @@ __device__ void product(ProductShape s, Broadcast plan, const T* a, const T* b, 
   }
 }
 
+/// sums [columns] of x [rows, columns], whose rows are `step` values apart.
+template <class T>
+__device__ void half_row_sums(int64_t rows, int64_t columns, int64_t step, const T* x, T* sums) {
+  for (int64_t column = thread_of_grid(); column < columns; column += threads_of_grid()) {
+    float sum = 0;
+    for (int64_t row = 0; row < rows; ++row) sum += static_cast<float>(x[row * step + column]);
+    sums[column] = static_cast<T>(sum);
+  }
+}
+
 }  // namespace
 
 #define TAPE_PRODUCT_PARAMETERS (ProductShape s, Broadcast plan, const T* a, const T* b, const T* bias, T* c)
 TAPE_EXPORT(product, TAPE_PRODUCT_PARAMETERS, (s, plan, a, b, bias, c))
 TAPE_EXPORT_TYPE(product_f16, product, tape::Half, TAPE_PRODUCT_PARAMETERS, (s, plan, a, b, bias, c))
 TAPE_EXPORT_TYPE(product_bf16, product, tape::BFloat16, TAPE_PRODUCT_PARAMETERS, (s, plan, a, b, bias, c))
+TAPE_EXPORT_TYPE(half_row_sums_f16, half_row_sums, tape::Half,
+                 (int64_t rows, int64_t columns, int64_t step, const T* x, T* sums), (rows, columns, step, x, sums))
+TAPE_EXPORT_TYPE(half_row_sums_bf16, half_row_sums, tape::BFloat16,
+                 (int64_t rows, int64_t columns, int64_t step, const T* x, T* sums), (rows, columns, step, x, sums))

@@ -13,6 +13,8 @@ namespace {
 
 using cuda_device::BlasCompute, cuda_device::BlasProduct, cuda_device::BlasType;
 
+constinit const Kernel kHalfSumsF16("half_row_sums_f16"), kHalfSumsBf16("half_row_sums_bf16");
+
 /// A kernel for each type of operands.
 struct ProductKernel {
   FloatKernels floats;
@@ -127,13 +129,31 @@ void multiply_batches(const Gemm& s, const Broadcast& plan, int longest, const T
   }
 }
 
+/// The sums of the rows of op(A), which is transposed: its rows are the columns of A.
+template <class T>
+void sum_rows(const Gemm& s, const T* a) {
+  T* const sums = static_cast<T*>(s.row_sums_a);
+  if constexpr (std::is_floating_point_v<T>)
+    sum_of_rows(s.k, s.m, s.lda, a, sums);
+  else
+    launch_elements(std::is_same_v<T, Half> ? kHalfSumsF16 : kHalfSumsBf16, s.m, s.k, s.m, s.lda, a, sums);
+}
+
+/// A product of halves with the sums of rows by one call of cuBLASLt. Those of floats could be sums of rounded values.
+template <class T>
+bool multiply_and_sum(const Gemm& s, const T* a, const T* b, T* c) {
+  if (std::is_floating_point_v<T> || s.k == 0) return false;
+  return cuda_device::multiply(column_major<T>(s),
+                               {.a = b, .b = a, .bias = nullptr, .d = c, .sums_of_b = s.row_sums_a});
+}
+
 template <class T>
 void gemm(const Gemm& shape, const T* a, const T* b, T* c, const T* bias) {
   count_flops(shape, 1);
-  if (shape.m != 0 && shape.n != 0) multiply<T>(shape, {}, a, b, bias, c);
-  // op(A) is transposed: its rows are the columns of A.
-  if constexpr (std::is_floating_point_v<T>)
-    if (shape.row_sums_a) sum_of_rows(shape.k, shape.m, shape.lda, a, static_cast<T*>(shape.row_sums_a));
+  const bool empty = shape.m == 0 || shape.n == 0;
+  if (shape.row_sums_a && !empty && !bias && multiply_and_sum(shape, a, b, c)) return;
+  if (!empty) multiply<T>(shape, {}, a, b, bias, c);
+  if (shape.row_sums_a) sum_rows(shape, a);
 }
 
 template <class T>

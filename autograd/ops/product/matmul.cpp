@@ -126,7 +126,7 @@ LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
   const int64_t rows = rows_of(x), out = dy.size(-1), in = x.size(-1);
   LinearGradients made{empty({out, in}, x.options()), empty({out}, x.options())};
   run_kernels("linear", x.device(), [&](const KernelCall& at) {
-    dispatch_floating("linear", x.dtype(), [&]<class T>(T) {
+    detail::dispatch_values<Matmul>("linear", x.dtype(), [&]<class T>(T) {
       kernels::Gemm gemm = kernels::linear_weight_gemm(rows, out, in, MatmulPrecisionScope::current());
       gemm.row_sums_a = at.out<T>(made.bias);
       kernels::products<T>(at).gemm(gemm, at.in<T>(dy), at.in<T>(x), at.out<T>(made.weight), nullptr);
@@ -165,7 +165,7 @@ struct Linear {
     const Tensor dy = c.grad();
     Tensor dx, dweight, dbias;
     if (c.needs(0)) dx = matmul(dy, c.saved(1));
-    if (c.needs(1) && c.needs(2) && !c.create_graph() && !is_half(dy.dtype())) {
+    if (c.needs(1) && c.needs(2) && !c.create_graph()) {
       const LinearGradients both = weight_and_bias_gradients(dy, c.saved(0));
       return {dx, both.weight, both.bias};
     }

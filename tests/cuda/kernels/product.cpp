@@ -175,26 +175,31 @@ class CudaHalfProduct : public KernelTest<float> {
 
   void check(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, bool accumulate, bool with_bias) {
     SCOPED_TRACE(fmt::format("{} x {} x {}, transposed {} {}", m, n, k, transpose_a, transpose_b));
-    const Gemm shape{.transpose_a = transpose_a,
-                     .transpose_b = transpose_b,
-                     .m = m,
-                     .n = n,
-                     .k = k,
-                     .lda = (transpose_a ? m : k) + 2,
-                     .ldb = (transpose_b ? k : n) + 1,
-                     .ldc = n + 3,
-                     .accumulate = accumulate};
+    Gemm shape{.transpose_a = transpose_a,
+               .transpose_b = transpose_b,
+               .m = m,
+               .n = n,
+               .k = k,
+               .lda = (transpose_a ? m : k) + 2,
+               .ldb = (transpose_b ? k : n) + 1,
+               .ldc = n + 3,
+               .accumulate = accumulate};
     const auto a = rounded<T>(random_values<float>((transpose_a ? k : m) * shape.lda, 1)),
                b = rounded<T>(random_values<float>((transpose_b ? n : k) * shape.ldb, 2)),
                bias = rounded<T>(random_values<float>(n, 3)),
                start = rounded<T>(random_values<float>(m * shape.ldc, 4));
     Array<float> expected = widened(start);
+    Array<float> sums(static_cast<size_t>(m));
+    if (transpose_a) shape.row_sums_a = sums.data();
     products<float>().gemm(shape, widened(a).data(), widened(b).data(), expected.data(),
                            with_bias ? widened(bias).data() : nullptr);
     const auto actual = this->on_device([&] {
-      const DeviceArray<T> a_there(a), b_there(b), bias_there(bias), c(start);
-      products<T>(kOnDevice).gemm(shape, a_there.constant(), b_there.constant(), c.get(),
+      const DeviceArray<T> a_there(a), b_there(b), bias_there(bias), c(start), sums_there(sums.size());
+      Gemm there = shape;
+      there.row_sums_a = transpose_a ? sums_there.get() : nullptr;
+      products<T>(kOnDevice).gemm(there, a_there.constant(), b_there.constant(), c.get(),
                                   with_bias ? bias_there.constant() : nullptr);
+      if (transpose_a) expect_rounded(sums_there.values(), sums, 2 * k);
       return c.values();
     });
     expect_rounded(actual, expected, 4 * k);

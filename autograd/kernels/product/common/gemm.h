@@ -72,7 +72,7 @@ struct ProductKernels {
 };
 TAPE_COMMON_KERNEL_TABLE(ProductKernels, products)
 
-// Products of 16-bit operands, whose results are f32 sums rounded once, without sums of rows (row_sums_a).
+// Products of 16-bit operands, whose results are f32 sums rounded once.
 TAPE_COMMON_TABLE(ProductKernels<Half>, products_f16)
 TAPE_COMMON_TABLE(ProductKernels<BFloat16>, products_bf16)
 TAPE_DEVICE_TABLE(ProductKernels<Half>, products_f16)

@@ -204,6 +204,19 @@ TEST(CudaBlas, MultipliesHalvesWithoutCasts) {
   }
 }
 
+TEST(CudaBlas, GradientsOfLinearAreTwoProducts) {
+  EmulatedDevice device;
+  const auto leaf = [](const Tensor& x) { return x.to(bf16).to(cuda).detach().requires_grad_(); };
+  const Tensor x = leaf(here(9, 24, 1)), weight = leaf(here(10, 24, 2)), bias = leaf(reshape(here(1, 10, 3), {10})),
+               seed = here(9, 10, 4).to(bf16).to(cuda), y = linear(x, weight, bias);
+  const int64_t products = device.products(), launches = device.launches();
+  const auto fallbacks = host_fallbacks();
+  grad({y}, {x, weight, bias}, {.gradients = {seed}});
+  EXPECT_EQ(device.products() - products, 2);
+  EXPECT_EQ(device.launches() - launches, 0);
+  EXPECT_EQ(host_fallbacks(), fallbacks);
+}
+
 /// Device memory of f32 values.
 class Floats : NonCopyable {
  public:

@@ -15,7 +15,8 @@ using Result = int;
 /// Results of the driver API that the library distinguishes.
 namespace result {
 inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100, invalid_image = 200,
-                        no_binary_for_gpu = 209, invalid_ptx = 218, unsupported_ptx_version = 222, not_found = 500;
+                        no_binary_for_gpu = 209, invalid_ptx = 218, unsupported_ptx_version = 222, not_found = 500,
+                        not_ready = 600;
 }
 
 /// Attributes of a device or a function that the library reads or sets, with the driver API's values.
@@ -58,6 +59,11 @@ struct Driver {
   Result (*ctx_set_current)(void* context);
   Result (*stream_create)(void** stream, unsigned flags);
   Result (*stream_synchronize)(void* stream);
+  Result (*event_create)(void** event, unsigned flags);
+  Result (*event_record)(void* event, void* stream);
+  Result (*event_synchronize)(void* event);
+  Result (*event_query)(void* event);
+  Result (*event_destroy)(void* event);
   Result (*mem_get_info)(size_t* free_bytes, size_t* total_bytes);
   Result (*mem_get_allocation_granularity)(size_t* bytes, const AllocationProperties* properties, int option);
   Result (*mem_address_reserve)(DevicePointer* address, size_t bytes, size_t alignment, DevicePointer hint,

@@ -19,7 +19,7 @@ void free(void* pointer, int64_t capacity) noexcept;
 MemoryStats stats();
 /// Sets peak_bytes to live_bytes.
 void reset_peak();
-/// Returns cached memory to the device, after waiting for its work.
+/// Returns cached memory to the device, after waiting for its work, and cached pinned memory to the system.
 void empty_cache();
 /// Maximum of live_bytes; an allocation that would exceed it throws.
 void set_limit(int64_t bytes);
@@ -27,7 +27,7 @@ void set_limit(int64_t bytes);
 /// Allocates host memory that the device copies from and to at full speed, without waiting for the host. Throws Error
 /// (out_of_memory) if the system refuses.
 void* allocate_pinned(int64_t bytes);
-/// Frees memory of allocate_pinned().
+/// Frees memory of allocate_pinned(). It is reused when the copies from it have run.
 void free_pinned(void* pointer) noexcept;
 
 }  // namespace tape::cuda_device

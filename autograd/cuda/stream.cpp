@@ -7,6 +7,7 @@
 
 #include "autograd/cuda/context.h"
 #include "autograd/cuda/module.h"
+#include "autograd/cuda/pinned_pool.h"
 #include "base/error.h"
 
 namespace tape::cuda_device {
@@ -65,12 +66,14 @@ void wait_for_kernel(const Context& c, const char* name) {
 
 LaunchingOperation::LaunchingOperation(const char* name) : before_(launching_operation) { launching_operation = name; }
 LaunchingOperation::~LaunchingOperation() { launching_operation = before_; }
+const char* LaunchingOperation::current() { return launching_operation; }
 
 void copy_to_device(void* device, const void* host, int64_t bytes) {
   if (bytes == 0) return;
   const Context& c = context();
   check(c.driver->memcpy_to_device(device_pointer(device), host, static_cast<size_t>(bytes), c.stream),
         "copy to the device");
+  pinned_pool().record_copy(host);
 }
 
 void copy_to_host(void* host, const void* device, int64_t bytes) {

@@ -32,6 +32,9 @@ class LaunchingOperation : NonCopyable {
   explicit LaunchingOperation(const char* name);
   ~LaunchingOperation();
 
+  /// The name in scope, or null.
+  static const char* current();
+
  private:
   const char* before_;
 };

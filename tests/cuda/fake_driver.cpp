@@ -67,6 +67,11 @@ Driver make_fake_table() {
   d.ctx_set_current = [](void*) { return 0; };
   d.stream_create = [](void** stream, unsigned) { return *stream = nullptr, 0; };
   d.stream_synchronize = [](void*) { return ++in_use->synchronized, in_use->synchronize; };
+  d.event_create = [](void** event, unsigned) { return *event = in_use, 0; };
+  d.event_record = [](void*, void*) { return 0; };
+  d.event_synchronize = [](void*) { return in_use->synchronize; };
+  d.event_query = [](void*) { return in_use->synchronize; };
+  d.event_destroy = [](void*) { return 0; };
   d.mem_get_info = [](size_t* free_bytes, size_t* total) {
     *total = static_cast<size_t>(in_use->total_memory);
     *free_bytes = static_cast<size_t>(in_use->total_memory - in_use->used_memory);
@@ -88,7 +93,7 @@ Driver make_fake_table() {
   d.mem_unmap = [](DevicePointer, size_t) { return ++in_use->unmapped, 0; };
   d.mem_release = [](unsigned long long handle) { return in_use->used_memory -= static_cast<int64_t>(handle), 0; };
   d.mem_host_alloc = [](void** pointer, size_t bytes, unsigned) {
-    static char memory[64];
+    static char memory[512];
     return bytes > sizeof memory ? result::out_of_memory : (*pointer = memory, result::success);
   };
   d.mem_free_host = [](void*) { return 0; };

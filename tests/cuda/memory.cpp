@@ -192,8 +192,8 @@ TEST(CudaMemory, PinnedMemoryIsReportedIfRefused) {
   void* const pinned = allocate_pinned(64);
   EXPECT_NE(pinned, nullptr);
   free_pinned(pinned);
-  EXPECT_TAPE_ERROR(allocate_pinned(100), ErrorKind::out_of_memory,
-                    "cuda: the system refused 100 bytes of pinned memory");
+  EXPECT_TAPE_ERROR(allocate_pinned(1000), ErrorKind::out_of_memory,
+                    "cuda: the system refused 1000 bytes of pinned memory");
 }
 
 }  // namespace

@@ -31,6 +31,11 @@ TEST(CudaSignatures, FunctionsMatchTheHeader) {
   EXPECT_MATCH(ctx_set_current, cuCtxSetCurrent);
   EXPECT_MATCH(stream_create, cuStreamCreate);
   EXPECT_MATCH(stream_synchronize, cuStreamSynchronize);
+  EXPECT_MATCH(event_create, cuEventCreate);
+  EXPECT_MATCH(event_record, cuEventRecord);
+  EXPECT_MATCH(event_synchronize, cuEventSynchronize);
+  EXPECT_MATCH(event_query, cuEventQuery);
+  EXPECT_MATCH(event_destroy, cuEventDestroy);
   EXPECT_MATCH(mem_get_info, cuMemGetInfo);
   EXPECT_MATCH(mem_get_allocation_granularity, cuMemGetAllocationGranularity);
   EXPECT_MATCH(mem_address_reserve, cuMemAddressReserve);
@@ -77,6 +82,7 @@ TEST(CudaSignatures, ConstantsMatchTheHeader) {
   EXPECT_EQ(result::invalid_ptx, CUDA_ERROR_INVALID_PTX);
   EXPECT_EQ(result::unsupported_ptx_version, CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
   EXPECT_EQ(result::not_found, CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(result::not_ready, CUDA_ERROR_NOT_READY);
   EXPECT_EQ(attribute::multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   EXPECT_EQ(attribute::capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   EXPECT_EQ(attribute::capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);

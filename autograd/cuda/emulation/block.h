@@ -22,6 +22,7 @@ struct Launch {
   void** arguments;
   dim3 grid, block;
   size_t shared_bytes;
+  const char* operation;  // that launched it, or ""
 };
 
 /// What a lane gave to a matrix function of its warp.

@@ -26,13 +26,36 @@ void set_device_memory(DeviceMemory* memory) {
   shadow().set_device_memory(memory ? &memory->region() : nullptr);
 }
 
+void Allocations::set(char* address, size_t bytes) {
+  if (bytes == 0)
+    bytes_.erase(address);
+  else
+    bytes_[address] = bytes;
+}
+
+bool Allocations::contains(const void* address, size_t bytes) const {
+  const char* const first = static_cast<const char*>(address);
+  const auto after = bytes_.upper_bound(const_cast<char*>(first));
+  if (after == bytes_.begin()) return false;
+  const auto& [begin, size] = *std::prev(after);
+  return first + bytes <= begin + size;
+}
+
+std::string Allocations::describe(const void* address) const {
+  const auto after = bytes_.upper_bound(static_cast<char*>(const_cast<void*>(address)));
+  if (after == bytes_.begin()) return fmt::format("{}, before every allocation", address);
+  const auto& [begin, size] = *std::prev(after);
+  const auto offset = static_cast<const char*>(address) - begin;
+  return fmt::format("byte {} of an allocation of {} bytes", offset, size);
+}
+
 DeviceMemory::DeviceMemory(size_t bytes) : total_(bytes), reserved_(2 * bytes), mapped_(reserved_ + kHugePage) {
   range_ = mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range_ == MAP_FAILED)
     raise(ErrorKind::out_of_memory, "emulated device: the system refused {} bytes of addresses", mapped_);
   const auto first = reinterpret_cast<uintptr_t>(range_);
   begin_ = reinterpret_cast<char*>((first + kHugePage - 1) / kHugePage * kHugePage);
-  // Each launch changes the protection of all pages twice, which takes a hundredth of the time if they are huge.
+  // Changing the protection of all pages takes a hundredth of the time if they are huge.
   madvise(begin_, reserved_, MADV_HUGEPAGE);
   region_ = std::make_unique<Region>(begin_, reserved_, false);
 }
@@ -54,29 +77,10 @@ void DeviceMemory::unmap(char* address, size_t bytes) { madvise(address, bytes, 
 void DeviceMemory::set_allocated(char* address, size_t bytes, size_t capacity) {
   const Access access(*this);
   region_->set_exists(address, capacity, false);
-  if (bytes == 0) {
-    allocations_.erase(address);
-    return;
-  }
-  allocations_[address] = bytes;
+  allocated_.set(address, bytes);
+  if (bytes == 0) return;
   region_->set_exists(address, bytes, true);
   std::memset(address, kUnwritten, bytes);
-}
-
-bool DeviceMemory::is_allocated(const void* address, size_t bytes) const {
-  const char* const first = static_cast<const char*>(address);
-  const auto after = allocations_.upper_bound(const_cast<char*>(first));
-  if (after == allocations_.begin()) return false;
-  const auto& [begin, size] = *std::prev(after);
-  return first + bytes <= begin + size;
-}
-
-std::string DeviceMemory::describe(const void* address) const {
-  const auto after = allocations_.upper_bound(static_cast<char*>(const_cast<void*>(address)));
-  if (after == allocations_.begin()) return fmt::format("{}, before every allocation", address);
-  const auto& [begin, size] = *std::prev(after);
-  const auto offset = static_cast<const char*>(address) - begin;
-  return fmt::format("byte {} of an allocation of {} bytes", offset, size);
 }
 
 void DeviceMemory::protect(int access) {

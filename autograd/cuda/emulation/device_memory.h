@@ -12,6 +12,20 @@
 
 namespace tape::cuda_device::emulation {
 
+/// Allocations by address.
+class Allocations {
+ public:
+  /// Adds an allocation, or removes it if `bytes` is 0.
+  void set(char* address, size_t bytes);
+  /// Whether all bytes of a range belong to one allocation.
+  bool contains(const void* address, size_t bytes) const;
+  /// "byte 400 of an allocation of 400 bytes".
+  std::string describe(const void* address) const;
+
+ private:
+  std::map<char*, size_t> bytes_;  // as requested
+};
+
 /// The memory of the emulated device: a range of addresses that the host cannot access, except within an Access.
 class DeviceMemory : NonCopyable {
  public:
@@ -30,12 +44,10 @@ class DeviceMemory : NonCopyable {
   void release(size_t bytes) { used_ -= bytes; }
   void map(char* address, size_t bytes);
   void unmap(char* address, size_t bytes);
+  /// Changes allocated(), and what kernels can access. Fresh memory is unwritten.
   void set_allocated(char* address, size_t bytes, size_t capacity);
-
-  /// Whether all bytes of a range belong to one allocation.
-  bool is_allocated(const void* address, size_t bytes) const;
-  /// "byte 400 of an allocation of 400 bytes".
-  std::string describe(const void* address) const;
+  /// The allocations at the time of the work that runs.
+  const Allocations& allocated() const { return allocated_; }
 
   /// Lets the host access the memory while in scope. One thread can at a time.
   class Access : NonCopyable {
@@ -57,7 +69,7 @@ class DeviceMemory : NonCopyable {
   size_t top_ = 0;         // end of the highest mapped page
   int accesses_ = 0;
   std::recursive_mutex mutex_;
-  std::map<char*, size_t> allocations_;  // requested bytes by address
+  Allocations allocated_;
   std::unique_ptr<Region> region_;
 };
 

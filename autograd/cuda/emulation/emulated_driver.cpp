@@ -1,13 +1,12 @@
 #include "autograd/cuda/emulation/emulated_driver.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
+#include "autograd/cuda/emulation/copies.h"
 #include "autograd/cuda/emulation/device_memory.h"
+#include "autograd/cuda/emulation/events.h"
 #include "autograd/cuda/emulation/launch.h"
-#include "base/error.h"
+#include "autograd/cuda/emulation/pinned_memory.h"
 
 namespace tape::cuda_device::emulation {
 namespace {
@@ -17,24 +16,12 @@ constexpr int kEmulatedVersion = 13000;
 
 char* at(DevicePointer address) { return reinterpret_cast<char*>(address); }
 
-/// Refuses a copy or fill that is not within one allocation, or with host memory that is device memory.
-void check_range(const char* what, DevicePointer address, size_t bytes) {
-  const DeviceMemory& memory = *device_memory();
-  if (memory.is_allocated(at(address), bytes)) return;
-  raise(ErrorKind::device, "emulated device: {} of {} bytes: {}", what, bytes,
-        memory.contains(at(address)) ? "ends beyond " + memory.describe(at(address)) : "not device memory");
-}
-
-void check_host(const char* what, const void* host) {
-  if (device_memory()->contains(host))
-    raise(ErrorKind::device, "emulated device: {}: the host address is device memory", what);
-}
-
 Result error_name(Result result, const char** name) {
   *name = result == result::success         ? "CUDA_SUCCESS"
           : result == result::invalid_value ? "CUDA_ERROR_INVALID_VALUE"
           : result == result::out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY"
           : result == result::not_found     ? "CUDA_ERROR_NOT_FOUND"
+          : result == result::not_ready     ? "CUDA_ERROR_NOT_READY"
                                             : "CUDA_ERROR_UNKNOWN";
   return result::success;
 }
@@ -44,6 +31,7 @@ Result error_string(Result result, const char** text) {
           : result == result::invalid_value ? "invalid argument"
           : result == result::out_of_memory ? "out of memory"
           : result == result::not_found     ? "named symbol not found"
+          : result == result::not_ready     ? "device not ready"
                                             : "unknown error";
   return result::success;
 }
@@ -68,41 +56,6 @@ Result device_attribute(int* value, int name, int) {
     default:
       return result::invalid_value;
   }
-}
-
-Result copy_in(DevicePointer to, const void* from, size_t bytes, void*) {
-  const DeviceMemory::Access access(*device_memory());
-  check_range("copy to the device", to, bytes);
-  check_host("copy to the device", from);
-  std::memcpy(at(to), from, bytes);
-  device_memory()->region().set_written(at(to), bytes);
-  return result::success;
-}
-
-Result copy_out(void* to, DevicePointer from, size_t bytes, void*) {
-  const DeviceMemory::Access access(*device_memory());
-  check_range("copy to the host", from, bytes);
-  check_host("copy to the host", to);
-  std::memcpy(to, at(from), bytes);
-  return result::success;
-}
-
-Result copy_within(DevicePointer to, DevicePointer from, size_t bytes, void*) {
-  const DeviceMemory::Access access(*device_memory());
-  check_range("copy on the device", to, bytes);
-  check_range("copy on the device", from, bytes);
-  std::memcpy(at(to), at(from), bytes);
-  Region& region = device_memory()->region();
-  region.copy_written(at(to), region, at(from), bytes);
-  return result::success;
-}
-
-Result fill(DevicePointer to, unsigned char value, size_t bytes, void*) {
-  const DeviceMemory::Access access(*device_memory());
-  check_range("fill on the device", to, bytes);
-  std::memset(at(to), value, bytes);
-  device_memory()->region().set_written(at(to), bytes);
-  return result::success;
 }
 
 Result parameter_info(void* function, size_t index, size_t* offset, size_t* bytes) {
@@ -130,7 +83,12 @@ Driver make_driver() {
   d.primary_ctx_retain = [](void** context, int) { return *context = nullptr, result::success; };
   d.ctx_set_current = [](void*) { return result::success; };
   d.stream_create = [](void** stream, unsigned) { return *stream = nullptr, result::success; };
-  d.stream_synchronize = [](void*) { return result::success; };
+  d.stream_synchronize = [](void*) { return work_queue().run(), result::success; };
+  d.event_create = create_event;
+  d.event_record = record_event;
+  d.event_synchronize = wait_for_event;
+  d.event_query = query_event;
+  d.event_destroy = destroy_event;
   d.mem_get_info = [](size_t* free_bytes, size_t* total) {
     *total = device_memory()->total_bytes();
     *free_bytes = *total - device_memory()->used_bytes();
@@ -149,6 +107,7 @@ Driver make_driver() {
     return device_memory()->create(bytes) ? result::success : result::out_of_memory;
   };
   d.mem_map = [](DevicePointer address, size_t bytes, size_t, unsigned long long, unsigned long long) {
+    const auto lock = work_queue().lock();
     return device_memory()->map(at(address), bytes), result::success;
   };
   d.mem_set_access = [](DevicePointer, size_t, const AccessDescription*, size_t) { return result::success; };
@@ -157,13 +116,17 @@ Driver make_driver() {
   };
   d.mem_release = [](unsigned long long handle) { return device_memory()->release(handle), result::success; };
   d.mem_host_alloc = [](void** pointer, size_t bytes, unsigned) {
-    return (*pointer = std::malloc(bytes)) ? result::success : result::out_of_memory;
+    const auto lock = work_queue().lock();
+    return (*pointer = pinned_memory().allocate(bytes)) ? result::success : result::out_of_memory;
   };
-  d.mem_free_host = [](void* pointer) { return std::free(pointer), result::success; };
-  d.memcpy_to_device = copy_in;
-  d.memcpy_to_host = copy_out;
-  d.memcpy_on_device = copy_within;
-  d.memset_bytes = fill;
+  d.mem_free_host = [](void* pointer) {
+    const auto lock = work_queue().lock();
+    return pinned_memory().free(pointer), result::success;
+  };
+  d.memcpy_to_device = copy_to_emulated;
+  d.memcpy_to_host = copy_from_emulated;
+  d.memcpy_on_device = copy_within_emulated;
+  d.memset_bytes = fill_emulated;
   d.func_set_attribute = [](void*, int, int value) {
     return value <= kMostSharedBytes ? result::success : result::invalid_value;
   };
@@ -171,7 +134,7 @@ Driver make_driver() {
   d.func_get_param_info = parameter_info;
   d.find_function = find_emulated_kernel;
   d.set_allocated = [](DevicePointer address, size_t bytes, size_t capacity) {
-    device_memory()->set_allocated(at(address), bytes, capacity);
+    work_queue().submit_allocation(at(address), bytes, capacity);
   };
   d.guard_bytes = 256;
   return d;
@@ -184,10 +147,7 @@ const Driver& emulated_driver() {
   return table;
 }
 
-void enqueue(const std::function<void()>& work) {
-  const DeviceMemory::Access access(*device_memory());
-  work();
-}
+void enqueue(const std::function<void()>& work) { work_queue().submit(work); }
 
 DriverState& driver_state() {
   static auto* state = new DriverState;

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "../driver.h"
 #include "fault.h"
+#include "work_queue.h"
 
 namespace tape::cuda_device::emulation {
 
@@ -18,8 +20,11 @@ struct DriverState {
   int64_t launches = 0;
   int64_t products = 0;  // of cublasLtMatmul
   std::optional<Fault> fault;
+  std::unique_ptr<WorkQueue> queue;
 };
 DriverState& driver_state();
+/// The queue of the device that exists.
+inline WorkQueue& work_queue() { return *driver_state().queue; }
 
 /// Does work that accesses device memory, in the order of the calls.
 void enqueue(const std::function<void()>& work);

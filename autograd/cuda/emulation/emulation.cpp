@@ -13,6 +13,7 @@ EmulatedDevice::EmulatedDevice(const EmulatedDeviceOptions& options) {
   if (!running_blocks) running_blocks = new BlockRunner;
   set_device_memory(new DeviceMemory(static_cast<size_t>(options.memory)));
   driver_state() = {};
+  driver_state().queue = std::make_unique<WorkQueue>(*device_memory(), options.execution == Execution::deferred);
   report_host_accesses(true);
   install(&emulated_driver());
   if (options.blas) install_blas(&emulated_blas());
@@ -23,6 +24,7 @@ EmulatedDevice::~EmulatedDevice() {
   install_blas(nullptr);
   report_host_accesses(false);
   DeviceMemory* const memory = device_memory();
+  driver_state().queue.reset();
   set_device_memory(nullptr);
   delete memory;
 }

@@ -24,12 +24,13 @@ std::string_view to_string(FaultKind kind);  ///< "race", "out of bounds"
 /// A fault of a kernel.
 struct Fault {
   FaultKind kind = FaultKind::race;
-  std::string kernel;    ///< name of the kernel
-  std::string file;      ///< source file, or "" without debug information
-  int line = 0;          ///< line in it
-  Grid block{0, 0, 0};   ///< index of the block
-  Grid thread{0, 0, 0};  ///< index of the thread in its block
-  std::string message;   ///< all of it as a sentence
+  std::string kernel;          ///< name of the kernel
+  std::string operation = {};  ///< that launched it, or ""
+  std::string file;            ///< source file, or "" without debug information
+  int line = 0;                ///< line in it
+  Grid block{0, 0, 0};         ///< index of the block
+  Grid thread{0, 0, 0};        ///< index of the thread in its block
+  std::string message;         ///< all of it as a sentence
 };
 
 }  // namespace tape::cuda_device::emulation

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "autograd/cuda/emulation/device_memory.h"
 #include "autograd/cuda/emulation/emulated_driver.h"
@@ -15,24 +16,23 @@ namespace {
 
 StaticList<RegisteredKernel> registered_kernels;
 
-bool is_valid(dim3 grid, dim3 block, size_t shared_bytes) {
-  constexpr unsigned kMostBlocks = 65535, kMostLayers = 64;
-  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  return grid.x && grid.y && grid.z && grid.x <= INT32_MAX && grid.y <= kMostBlocks && grid.z <= kMostBlocks &&
-         threads > 0 && threads <= kMostThreads && block.z <= kMostLayers && shared_bytes <= kMostSharedBytes;
+/// Space of an argument among the stored ones.
+size_t stored_bytes(const Parameter& parameter) {
+  constexpr size_t kAlignment = alignof(std::max_align_t);
+  return (parameter.bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 /// Throws if an argument points to host memory. Null pointers are values that a kernel may test.
-void check_pointers(const Launch& launch) {
-  const Parameters& parameters = launch.kernel->parameters;
+void check_pointers(const RegisteredKernel& kernel, void** arguments) {
+  const Parameters& parameters = kernel.parameters;
   for (size_t i = 0; i < parameters.count; ++i) {
     if (!parameters.first[i].is_pointer) continue;
     const void* pointer = nullptr;
-    std::memcpy(&pointer, launch.arguments[i], sizeof pointer);
+    std::memcpy(&pointer, arguments[i], sizeof pointer);
     if (!pointer || device_memory()->contains(pointer)) continue;
     Fault fault;
     fault.kind = FaultKind::host_pointer;
-    fault.kernel = launch.kernel->name;
+    fault.kernel = kernel.name;
     fault.message = fmt::format("{}: {}: argument {} is not device memory", fault.kernel, to_string(fault.kind), i);
     driver_state().fault = fault;
     raise(ErrorKind::device, "emulated device: {}", fault.message);
@@ -47,8 +47,7 @@ uint64_t step_of_blocks(uint64_t blocks, int schedule) {
   return step;
 }
 
-void run_blocks(const Launch& launch) {
-  const int schedule = driver_state().schedule;
+void run_blocks(const Launch& launch, int schedule) {
   const uint64_t blocks = uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   const uint64_t step = step_of_blocks(blocks, schedule);
   uint64_t block = schedule == 0 ? 0 : blocks / 3;
@@ -71,23 +70,54 @@ RegisteredKernel::RegisteredKernel(const char* kernel_name, Parameters kernel_pa
 }
 RegisteredKernel::~RegisteredKernel() { registered_kernels.remove(*this); }
 
-Result launch_emulated(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                       unsigned block_y, unsigned block_z, unsigned shared_bytes, void*, void** arguments, void**) {
-  const DeviceMemory::Access access(*device_memory());  // one launch at a time
-  const Launch launch{static_cast<const RegisteredKernel*>(function),
-                      arguments,
-                      {grid_x, grid_y, grid_z},
-                      {block_x, block_y, block_z},
-                      shared_bytes};
-  if (!is_valid(launch.grid, launch.block, shared_bytes)) return result::invalid_value;
-  check_pointers(launch);
-  ++driver_state().launches;
+StoredLaunch::StoredLaunch(const RegisteredKernel& kernel, dim3 grid, dim3 block, size_t shared_bytes, void** arguments)
+    : kernel_(&kernel), grid_(grid), block_(block), shared_bytes_(shared_bytes), schedule_(driver_state().schedule) {
+  check_pointers(kernel, arguments);
+  if (const char* const operation = LaunchingOperation::current()) operation_ = operation;
+  const Parameters& parameters = kernel.parameters;
+  size_t bytes = 0;
+  for (size_t i = 0; i < parameters.count; ++i) bytes += stored_bytes(parameters.first[i]);
+  arguments_.resize(bytes);
+  size_t offset = 0;
+  for (size_t i = 0; i < parameters.count; ++i) {
+    std::memcpy(arguments_.data() + offset, arguments[i], parameters.first[i].bytes);
+    offset += stored_bytes(parameters.first[i]);
+  }
+}
+
+bool StoredLaunch::is_valid() const {
+  constexpr unsigned kMostBlocks = 65535, kMostLayers = 64;
+  const uint64_t threads = uint64_t{block_.x} * block_.y * block_.z;
+  return grid_.x && grid_.y && grid_.z && grid_.x <= INT32_MAX && grid_.y <= kMostBlocks && grid_.z <= kMostBlocks &&
+         threads > 0 && threads <= kMostThreads && block_.z <= kMostLayers && shared_bytes_ <= kMostSharedBytes;
+}
+
+void StoredLaunch::run() const {
+  const Parameters& parameters = kernel_->parameters;
+  std::vector<void*> pointers;
+  size_t offset = 0;
+  for (size_t i = 0; i < parameters.count; ++i) {
+    pointers.push_back(const_cast<std::byte*>(arguments_.data()) + offset);
+    offset += stored_bytes(parameters.first[i]);
+  }
+  const Launch launch{kernel_, pointers.data(), grid_, block_, shared_bytes_, operation_.c_str()};
   clear_report();
   shadow().start_launch(launch);
-  run_blocks(launch);
-  if (!reported()) return result::success;
+  run_blocks(launch, schedule_);
+  if (!reported()) return;
   driver_state().fault = recorded_fault();
   raise(ErrorKind::device, "emulated device: {}", driver_state().fault->message);
+}
+
+Result launch_emulated(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                       unsigned block_y, unsigned block_z, unsigned shared_bytes, void*, void** arguments, void**) {
+  const auto lock = work_queue().lock();
+  StoredLaunch launch(*static_cast<const RegisteredKernel*>(function), {grid_x, grid_y, grid_z},
+                      {block_x, block_y, block_z}, shared_bytes, arguments);
+  if (!launch.is_valid()) return result::invalid_value;
+  ++driver_state().launches;
+  work_queue().submit([launch = std::move(launch)] { launch.run(); });
+  return result::success;
 }
 
 Result find_emulated_kernel(void** function, const char* name) {

@@ -93,8 +93,10 @@ Fault recorded_fault() {
   fault.line = place.line;
   fault.block = {block.x, block.y, block.z};
   fault.thread = {index.x, index.y, index.z};
-  fault.message = fmt::format("{}: {}: {} ({}, block {}, thread {})", fault.kernel, to_string(fault.kind), from.what(),
-                              to_string(place), index_text(block), index_text(index));
+  fault.operation = runner.launch().operation;
+  fault.message = fmt::format("{}: {}: {} ({}, block {}, thread {}{}{})", fault.kernel, to_string(fault.kind),
+                              from.what(), to_string(place), index_text(block), index_text(index),
+                              fault.operation.empty() ? "" : ", operation ", fault.operation);
   return fault;
 }
 

@@ -276,7 +276,7 @@ bool Shadow::find_shared_variable(Region& region, const void* address) {
 
 /// A piece of device memory or shared memory in words.
 std::string Shadow::place_of(void* address, bool is_shared) const {
-  if (!is_shared) return device_memory()->describe(address);
+  if (!is_shared) return device_memory()->allocated().describe(address);
   if (!dynamic_->contains(address)) {
     const Variable variable = find_variable(address);
     if (variable.name.empty()) return "shared memory";

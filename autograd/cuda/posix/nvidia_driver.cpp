@@ -24,6 +24,11 @@ void load_functions(FunctionLoader& loader, Driver& driver) {
   loader.load(driver.ctx_set_current, "cuCtxSetCurrent");
   loader.load(driver.stream_create, "cuStreamCreate");
   loader.load(driver.stream_synchronize, "cuStreamSynchronize");
+  loader.load(driver.event_create, "cuEventCreate");
+  loader.load(driver.event_record, "cuEventRecord");
+  loader.load(driver.event_synchronize, "cuEventSynchronize");
+  loader.load(driver.event_query, "cuEventQuery");
+  loader.load(driver.event_destroy, "cuEventDestroy_v2");
   loader.load(driver.mem_get_info, "cuMemGetInfo_v2");
   loader.load(driver.mem_get_allocation_granularity, "cuMemGetAllocationGranularity");
   loader.load(driver.mem_address_reserve, "cuMemAddressReserve");

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "autograd/cuda/context.h"
 #include "autograd/cuda/emulation/emulation.h"
 #include "base/error.h"
 #include "tests/cuda/device_array.h"
@@ -43,6 +44,7 @@ class KernelFaults : public testing::TestWithParam<int> {
     const Kernel function(kernel.c_str());
     try {
       launch(function);
+      synchronize();
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::device);
       const Fault fault = device.last_fault().value_or(Fault{});
@@ -299,7 +301,11 @@ TEST(HostAccessDeathTest, StackOverflowNamesTheKernel) {
   const EmulatedDevice device;
   const DeviceArray<float> y(64);
   const Kernel kernel("stack_overflow");
-  EXPECT_DEATH(kernel({1}, {64}, y.get()), "stack overflow: the local variables of kernel stack_overflow exceed");
+  const auto run = [&] {
+    kernel({1}, {64}, y.get());
+    synchronize();
+  };
+  EXPECT_DEATH(run(), "stack overflow: the local variables of kernel stack_overflow exceed");
 }
 
 TEST(HostAccess, CopiesMustStayWithinAnAllocation) {

@@ -1,0 +1,101 @@
+#include "autograd/cuda/emulation/copies.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "autograd/cuda/emulation/emulated_driver.h"
+#include "autograd/cuda/emulation/pinned_memory.h"
+#include "base/error.h"
+
+namespace tape::cuda_device::emulation {
+namespace {
+
+constexpr int kUndefined = 0xFF;
+
+char* at(DevicePointer address) { return reinterpret_cast<char*>(address); }
+
+/// Refuses a copy or fill that is not within one allocation, or with host memory that is device memory.
+void check_range(const char* what, DevicePointer address, size_t bytes) {
+  const Allocations& allocated = work_queue().requested();
+  if (allocated.contains(at(address), bytes)) return;
+  raise(
+      ErrorKind::device, "emulated device: {} of {} bytes: {}", what, bytes,
+      device_memory()->contains(at(address)) ? "ends beyond " + allocated.describe(at(address)) : "not device memory");
+}
+
+void check_host(const char* what, const void* host) {
+  if (device_memory()->contains(host))
+    raise(ErrorKind::device, "emulated device: {}: the host address is device memory", what);
+}
+
+/// Throws if pinned memory was freed since the copy was asked for.
+void check_pinned(const char* what, uint64_t block, const void* host, size_t bytes) {
+  if (pinned_memory().block_of(host, bytes) != block)
+    raise(ErrorKind::device, "emulated device: {} of {} bytes: its pinned memory was freed before the copy had run",
+          what, bytes);
+}
+
+void write(DevicePointer to, const void* from, size_t bytes) {
+  std::memcpy(at(to), from, bytes);
+  device_memory()->region().set_written(at(to), bytes);
+}
+
+}  // namespace
+
+Result copy_to_emulated(DevicePointer to, const void* from, size_t bytes, void*) {
+  constexpr const char* kWhat = "copy to the device";
+  const auto lock = work_queue().lock();
+  check_range(kWhat, to, bytes);
+  check_host(kWhat, from);
+  if (const uint64_t block = pinned_memory().block_of(from, bytes)) {
+    work_queue().submit([=] {
+      check_pinned(kWhat, block, from, bytes);
+      write(to, from, bytes);
+    });
+  } else {
+    const char* const first = static_cast<const char*>(from);
+    work_queue().submit(
+        [to, values = std::vector<char>(first, first + bytes)] { write(to, values.data(), values.size()); });
+  }
+  return result::success;
+}
+
+Result copy_from_emulated(void* to, DevicePointer from, size_t bytes, void*) {
+  constexpr const char* kWhat = "copy to the host";
+  const auto lock = work_queue().lock();
+  check_range(kWhat, from, bytes);
+  check_host(kWhat, to);
+  const uint64_t block = pinned_memory().block_of(to, bytes);
+  if (block) std::memset(to, kUndefined, bytes);
+  work_queue().submit([=] {
+    if (block) check_pinned(kWhat, block, to, bytes);
+    std::memcpy(to, at(from), bytes);
+  });
+  if (!block) work_queue().run();
+  return result::success;
+}
+
+Result copy_within_emulated(DevicePointer to, DevicePointer from, size_t bytes, void*) {
+  const auto lock = work_queue().lock();
+  check_range("copy on the device", to, bytes);
+  check_range("copy on the device", from, bytes);
+  work_queue().submit([=] {
+    std::memcpy(at(to), at(from), bytes);
+    Region& region = device_memory()->region();
+    region.copy_written(at(to), region, at(from), bytes);
+  });
+  return result::success;
+}
+
+Result fill_emulated(DevicePointer to, unsigned char value, size_t bytes, void*) {
+  const auto lock = work_queue().lock();
+  check_range("fill on the device", to, bytes);
+  work_queue().submit([=] {
+    std::memset(at(to), value, bytes);
+    device_memory()->region().set_written(at(to), bytes);
+  });
+  return result::success;
+}
+
+}  // namespace tape::cuda_device::emulation

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+
+#include "../driver.h"
+
+// Copies and fills of the emulated device. Ranges are checked during the call, and must be within one allocation.
+
+namespace tape::cuda_device::emulation {
+
+/// cuMemcpyHtoDAsync(): reads pageable memory during the call and pinned memory when its turn comes.
+Result copy_to_emulated(DevicePointer to, const void* from, size_t bytes, void* stream);
+/// cuMemcpyDtoHAsync(): waits if the host memory is pageable. Pinned memory has no defined values until its turn.
+Result copy_from_emulated(void* to, DevicePointer from, size_t bytes, void* stream);
+Result copy_within_emulated(DevicePointer to, DevicePointer from, size_t bytes, void* stream);
+Result fill_emulated(DevicePointer to, unsigned char value, size_t bytes, void* stream);
+
+}  // namespace tape::cuda_device::emulation

@@ -1,0 +1,57 @@
+#include "autograd/cuda/emulation/work_queue.h"
+
+#include <utility>
+
+namespace tape::cuda_device::emulation {
+namespace {
+
+constexpr size_t kMostWaiting = 4096;
+
+}  // namespace
+
+void WorkQueue::submit(std::function<void()> work) { add({std::move(work), false}); }
+
+void WorkQueue::submit_allocation(char* address, size_t bytes, size_t capacity) {
+  const auto lock = this->lock();
+  requested_.set(address, bytes);
+  add({[this, address, bytes, capacity] { memory_.set_allocated(address, bytes, capacity); }, true});
+}
+
+void WorkQueue::add(Work work) {
+  const auto lock = this->lock();
+  // Allocations are not counted: memory is also freed where nothing can be thrown.
+  if (waiting_.size() >= kMostWaiting && !work.is_allocation) run();
+  waiting_.push_back(std::move(work));
+  ++submitted_;
+  if (!deferred_) run();
+}
+
+void WorkQueue::run_until(uint64_t position) {
+  const auto lock = this->lock();
+  if (completed() >= position) return;
+  const DeviceMemory::Access access(memory_);
+  try {
+    while (completed() < position) run_first();
+  } catch (...) {
+    drop_all();
+    throw;
+  }
+}
+
+void WorkQueue::run_first() {
+  const Work work = std::move(waiting_.front());
+  waiting_.pop_front();
+  work.run();
+}
+
+void WorkQueue::drop_all() {
+  while (!waiting_.empty()) {
+    if (waiting_.front().is_allocation) {
+      run_first();
+    } else {
+      waiting_.pop_front();
+    }
+  }
+}
+
+}  // namespace tape::cuda_device::emulation

@@ -1,0 +1,27 @@
+#include "autograd/cuda/event.h"
+
+#include "autograd/cuda/context.h"
+
+namespace tape::cuda_device {
+
+Event::Event() : driver_(context().driver), generation_(driver_generation()) {
+  constexpr unsigned kWithoutTiming = 2;
+  check(driver_->event_create(&handle_, kWithoutTiming), "cuEventCreate");
+}
+
+Event::~Event() {
+  if (generation_ == driver_generation()) driver_->event_destroy(handle_);
+}
+
+void Event::record() { check(driver_->event_record(handle_, context().stream), "record an event"); }
+
+void Event::wait() const { check(driver_->event_synchronize(handle_), "wait for an event"); }
+
+bool Event::done() const {
+  const Result result = driver_->event_query(handle_);
+  if (result == result::not_ready) return false;
+  check(result, "query an event");
+  return true;
+}
+
+}  // namespace tape::cuda_device

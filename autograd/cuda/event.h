@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "../../base/non_copyable.h"
+
+namespace tape::cuda_device {
+
+struct Driver;
+
+/// A point in the work of a device: it has happened when everything that was asked for before record() is done.
+class Event : NonCopyable {
+ public:
+  /// An event of this thread's current device, which has happened until it is recorded.
+  Event();
+  ~Event();
+
+  /// Moves the event to the end of the work so far.
+  void record();
+  /// Waits for it, and not for later work. Throws Error (device) if a kernel before it failed.
+  void wait() const;
+  /// Whether it has happened, without waiting. Throws like wait().
+  bool done() const;
+
+ private:
+  const Driver* driver_;
+  uint32_t generation_;
+  void* handle_ = nullptr;
+};
+
+}  // namespace tape::cuda_device

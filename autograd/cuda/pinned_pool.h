@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "event.h"
+
+namespace tape::cuda_device {
+
+/// Caching allocator of pinned host memory, since the driver takes milliseconds to pin a block.
+///
+/// A freed block is reused when the copies from it have run, so that a tensor in pinned memory can be dropped after the
+/// call that copies it, and a loader of batches that pins each one goes around a few blocks.
+class PinnedPool : NonCopyable {
+ public:
+  /// Throws Error (out_of_memory) if the system refuses.
+  void* allocate(int64_t bytes);
+  void free(void* block) noexcept;
+  /// Notes that a copy from this address was asked for on the current device. Other memory than the pool's is ignored.
+  void record_copy(const void* from);
+  /// Returns unused blocks whose copies have run to the system.
+  void trim();
+
+ private:
+  static constexpr size_t kMostDevices = 16;
+  struct Block {
+    int64_t capacity = 0;
+    bool used = true;
+    uint64_t freed = 0;                                       // when
+    std::array<std::unique_ptr<Event>, kMostDevices> copied;  // the last copy to each device
+  };
+  using Blocks = std::map<const char*, Block>;
+
+  static bool is_idle(const Block& block);
+  void forget_other_drivers();
+  Blocks::iterator oldest_idle(int64_t capacity);
+  void* allocate_block(int64_t bytes, int64_t capacity);
+  void release_idle();
+
+  std::mutex mutex_;
+  uint32_t generation_ = 0;  // of the driver that the blocks belong to
+  Blocks blocks_;
+  uint64_t frees_ = 0;
+};
+
+PinnedPool& pinned_pool();
+
+}  // namespace tape::cuda_device

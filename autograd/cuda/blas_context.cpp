@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "autograd/cuda/context.h"
+#include "autograd/cuda/graph.h"
 #include "autograd/cuda/memory_pool.h"
 #include "autograd/cuda/stream.h"
 #include "base/error.h"
@@ -186,6 +187,7 @@ void* BlasContext::workspace(int64_t bytes) {
 
 template <class T>
 void BlasContext::run(const BlasPlan& plan, const BlasProduct& product, const BlasOperands& operands) {
+  flush_work(context_);  // which comes before the product, and goes to the stream at once
   const T alpha = 1, beta = product.accumulate ? 1 : 0;
   const BlasStatus status =
       table_.matmul(handle_, plan.descriptor.get(), &alpha, operands.a, plan.a.get(), operands.b, plan.b.get(), &beta,

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "autograd/cuda/blas_context.h"
+#include "autograd/cuda/graph.h"
 #include "autograd/cuda/late_checks.h"
 #include "autograd/cuda/memory_pool.h"
 #include "base/error.h"
@@ -46,6 +47,12 @@ int attribute_of(const Driver& table, int attribute, int device) {
   return value;
 }
 
+/// Whether an environment variable is 1.
+bool is_on(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value && std::string_view(value) == "1";
+}
+
 std::unique_ptr<Context> create_context(int index) {
   const Driver& table = driver();
   if (const std::string reason = unsuitable_device(index); !reason.empty())
@@ -65,14 +72,14 @@ std::unique_ptr<Context> create_context(int index) {
   size_t total = 0;
   check(table.device_total_mem(&total, c.device), "cuDeviceTotalMem");
   c.total_memory = static_cast<int64_t>(total);
-  const char* const blocking = std::getenv("TAPE_CUDA_BLOCKING");
-  c.blocking = blocking && std::string_view(blocking) == "1";
+  c.blocking = is_on("TAPE_CUDA_BLOCKING");
   check(table.primary_ctx_retain(&c.handle, c.device), "cuDevicePrimaryCtxRetain");
   check(table.ctx_set_current(c.handle), "cuCtxSetCurrent");
   constexpr unsigned kNonBlocking = 1;  // not ordered with the default stream, which nothing here uses
   check(table.stream_create(&c.stream, kNonBlocking), "cuStreamCreate");
   c.memory = std::make_unique<MemoryPool>(c);
   c.checks = std::make_unique<LateChecks>(c);
+  if (is_on("TAPE_CUDA_GRAPHS") && !c.blocking) c.collector = std::make_unique<WorkCollector>(c);
   return created;
 }
 

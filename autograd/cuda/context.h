@@ -15,6 +15,7 @@ class BlasContext;
 class LateChecks;
 class MemoryPool;
 class Module;
+class WorkCollector;
 
 /// The primary context of a device and its one stream: everything on a device happens in the order of the calls.
 struct Context : NonCopyable {
@@ -35,6 +36,7 @@ struct Context : NonCopyable {
   std::unique_ptr<MemoryPool> memory;                   ///< allocator of its memory
   std::unique_ptr<LateChecks> checks;                   ///< checks of values on the device
   std::unique_ptr<BlasContext> blas;                    ///< cuBLASLt, once a product has used it
+  std::unique_ptr<WorkCollector> collector;             ///< of launches for graphs (TAPE_CUDA_GRAPHS=1), or null
   std::vector<std::pair<const Module*, void*>> loaded;  ///< modules of kernels and the driver's handles
 };
 

@@ -43,6 +43,42 @@ struct AccessDescription {
   int access = 3;
 };
 
+/// CUDA_KERNEL_NODE_PARAMS_v2: a kernel of a graph.
+struct KernelNode {
+  void* function = nullptr;
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
+  unsigned block_x = 1, block_y = 1, block_z = 1;
+  unsigned shared_bytes = 0;
+  void** arguments = nullptr;
+  void** extra = nullptr;
+  void* kernel = nullptr;
+  void* context = nullptr;
+};
+
+/// CUDA_MEMCPY3D: a copy of a graph, by default within device memory and of one row.
+struct CopyNode {
+  struct End {
+    size_t x = 0, y = 0, z = 0, level = 0;
+    int memory = 2;
+    void* host = nullptr;
+    DevicePointer device = 0;
+    void* array = nullptr;
+    void* reserved = nullptr;
+    size_t pitch = 0, height = 0;
+  };
+  End from, to;
+  size_t bytes = 0, height = 1, depth = 1;
+};
+
+/// CUDA_MEMSET_NODE_PARAMS: a fill of a graph, by default of one row of bytes.
+struct FillNode {
+  DevicePointer to = 0;
+  size_t pitch = 0;
+  unsigned value = 0;
+  unsigned element_size = 1;
+  size_t width = 0, height = 1;
+};
+
 /// The functions of CUDA's driver API that the library calls, as a table: those of the NVIDIA driver, or others that
 /// stand in for them, such as the emulated device's.
 struct Driver {
@@ -88,6 +124,21 @@ struct Driver {
                           unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream, void** arguments,
                           void** extra);
 
+  Result (*graph_create)(void** graph, unsigned flags);
+  Result (*graph_add_kernel)(void** node, void* graph, void* const* after, size_t count, const KernelNode* kernel);
+  Result (*graph_add_copy)(void** node, void* graph, void* const* after, size_t count, const CopyNode* copy,
+                           void* context);
+  Result (*graph_add_fill)(void** node, void* graph, void* const* after, size_t count, const FillNode* fill,
+                           void* context);
+  Result (*graph_instantiate)(void** executable, void* graph, unsigned long long flags);
+  Result (*graph_set_kernel)(void* executable, void* node, const KernelNode* kernel);
+  Result (*graph_set_copy)(void* executable, void* node, const CopyNode* copy, void* context);
+  Result (*graph_set_fill)(void* executable, void* node, const FillNode* fill, void* context);
+  Result (*graph_upload)(void* executable, void* stream);
+  Result (*graph_launch)(void* executable, void* stream);
+  Result (*graph_destroy)(void* graph);
+  Result (*graph_exec_destroy)(void* executable);
+
   /// Offset and size of a kernel's parameter; invalid_value if it has fewer. Null for drivers older than CUDA 12.4.
   Result (*func_get_param_info)(void* function, size_t index, size_t* offset, size_t* bytes) = nullptr;
 
@@ -97,6 +148,10 @@ struct Driver {
   Result (*find_function)(void** function, const char* name) = nullptr;
   /// Informs it of each allocation, so that it can check bounds: `bytes` as requested, and when it is freed, 0.
   void (*set_allocated)(DevicePointer address, size_t bytes, size_t capacity) = nullptr;
+  /// The same for an allocation that happens before a node of an executable graph in its next launch, or after all of
+  /// them if the node is null.
+  void (*set_allocated_before)(void* executable, void* node, DevicePointer address, size_t bytes,
+                               size_t capacity) = nullptr;
   /// Bytes to leave unused after each allocation.
   int64_t guard_bytes = 0;
 };

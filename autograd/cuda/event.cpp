@@ -1,6 +1,7 @@
 #include "autograd/cuda/event.h"
 
 #include "autograd/cuda/context.h"
+#include "autograd/cuda/graph.h"
 
 namespace tape::cuda_device {
 
@@ -13,7 +14,11 @@ Event::~Event() {
   if (generation_ == driver_generation()) driver_->event_destroy(handle_);
 }
 
-void Event::record() { check(driver_->event_record(handle_, context().stream), "record an event"); }
+void Event::record() {
+  const Context& c = context();
+  flush_work(c);
+  check(driver_->event_record(handle_, c.stream), "record an event");
+}
 
 void Event::wait() const { check(driver_->event_synchronize(handle_), "wait for an event"); }
 

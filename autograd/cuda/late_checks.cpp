@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "autograd/cuda/context.h"
+#include "autograd/cuda/graph.h"
 #include "autograd/cuda/memory.h"
 #include "autograd/cuda/stream.h"
 
@@ -42,6 +43,7 @@ device_checks::Place LateChecks::add(const ValueCheck& added) {
 }
 
 void LateChecks::wait(const char* what) {
+  flush_work(context_);
   std::unique_lock lock(mutex_);
   if (checks_.empty()) lock.unlock();
   if (lock)

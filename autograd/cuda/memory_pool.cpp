@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "autograd/cuda/graph.h"
 #include "base/error.h"
 
 namespace tape::cuda_device {
@@ -68,19 +69,29 @@ void* MemoryPool::allocate(int64_t bytes, int64_t& capacity) {
   stats_.system_allocations += mapped_bytes_ != mapped;
   stats_.live_bytes += capacity;
   stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes);
-  if (d.set_allocated) d.set_allocated(range->first, static_cast<size_t>(bytes), static_cast<size_t>(capacity));
+  inform(range->first, bytes, capacity);
   return reinterpret_cast<void*>(range->first);
 }
 
 void MemoryPool::free(void* pointer, int64_t capacity) noexcept {
   const std::lock_guard lock(mutex_);
   const auto address = reinterpret_cast<uint64_t>(pointer);
-  const Driver& d = *context_.driver;
-  if (d.set_allocated) d.set_allocated(address, 0, static_cast<size_t>(capacity));
+  inform(address, 0, capacity);
   const auto range = ranges_.find(address);
   Addresses::node_type place = std::move(range->second.place);
   stats_.live_bytes -= range->second.bytes;
   add_free(merge_neighbors(range), std::move(place));
+}
+
+/// Informs an emulated device of an allocation, in the order of the work.
+void MemoryPool::inform(uint64_t address, int64_t bytes, int64_t capacity) {
+  const Driver& d = *context_.driver;
+  if (!d.set_allocated) return;
+  if (context_.collector) {
+    context_.collector->add_allocation(address, static_cast<size_t>(bytes), static_cast<size_t>(capacity));
+  } else {
+    d.set_allocated(address, static_cast<size_t>(bytes), static_cast<size_t>(capacity));
+  }
 }
 
 MemoryStats MemoryPool::stats() {
@@ -199,6 +210,7 @@ bool MemoryPool::map_page(size_t page) {
 void MemoryPool::unmap_unused_pages() {
   const Driver& d = *context_.driver;
   // Kernels that were launched may still use memory that was freed since.
+  flush_work(context_);
   check(d.stream_synchronize(context_.stream), "empty_cache");
   const uint64_t bytes = static_cast<uint64_t>(page_bytes_);
   for (const auto& [address, range] : ranges_) {

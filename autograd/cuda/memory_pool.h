@@ -52,6 +52,7 @@ class MemoryPool : NonCopyable {
   bool map_pages(uint64_t address, int64_t bytes);
   bool map_page(size_t page);
   void unmap_unused_pages();
+  void inform(uint64_t address, int64_t bytes, int64_t capacity);
   [[noreturn]] void refuse(int64_t bytes);
 
   Context& context_;

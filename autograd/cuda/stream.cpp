@@ -1,11 +1,10 @@
 #include "autograd/cuda/stream.h"
 
 #include <mutex>
-#include <string>
-
-#include <fmt/format.h>
 
 #include "autograd/cuda/context.h"
+#include "autograd/cuda/driver_calls.h"
+#include "autograd/cuda/graph.h"
 #include "autograd/cuda/module.h"
 #include "autograd/cuda/pinned_pool.h"
 #include "base/error.h"
@@ -16,11 +15,6 @@ namespace {
 thread_local const char* launching_operation = nullptr;
 
 DevicePointer device_pointer(const void* pointer) { return reinterpret_cast<DevicePointer>(pointer); }
-
-std::string launch_text(const char* name) {
-  return launching_operation ? fmt::format("kernel {} of operation {}", name, launching_operation)
-                             : fmt::format("kernel {}", name);
-}
 
 /// Without this check, wrong arguments would be read as others, or past their end.
 void check_arguments(const Driver& d, void* function, const char* name, const size_t* sizes, size_t count) {
@@ -43,25 +37,6 @@ std::mutex& launch_mutex() {
   return *mutex;
 }
 
-void check_launch(const Context& c, const char* name, Grid blocks, Grid threads, int64_t shared, Result launched) {
-  if (launched == result::success) return;
-  if (is_kernel_failure(launched) || launched == result::out_of_memory) check(launched, name);
-  raise(
-      ErrorKind::device,
-      "cuda: {} could not be launched with {} x {} x {} blocks of {} x {} x {} threads and {} bytes of shared memory: "
-      "{}",
-      launch_text(name), blocks.x, blocks.y, blocks.z, threads.x, threads.y, threads.z, shared,
-      error_text(*c.driver, launched));
-}
-
-void wait_for_kernel(const Context& c, const char* name) {
-  const Result ended = c.driver->stream_synchronize(c.stream);
-  if (ended == result::success) return;
-  if (!is_kernel_failure(ended)) check(ended, name);
-  raise(ErrorKind::device, "cuda: {} failed: {}. The device cannot be used any more in this process", launch_text(name),
-        error_text(*c.driver, ended));
-}
-
 }  // namespace
 
 LaunchingOperation::LaunchingOperation(const char* name) : before_(launching_operation) { launching_operation = name; }
@@ -71,6 +46,7 @@ const char* LaunchingOperation::current() { return launching_operation; }
 void copy_to_device(void* device, const void* host, int64_t bytes) {
   if (bytes == 0) return;
   const Context& c = context();
+  flush_work(c);
   check(c.driver->memcpy_to_device(device_pointer(device), host, static_cast<size_t>(bytes), c.stream),
         "copy to the device");
   pinned_pool().record_copy(host);
@@ -79,6 +55,7 @@ void copy_to_device(void* device, const void* host, int64_t bytes) {
 void copy_to_host(void* host, const void* device, int64_t bytes) {
   if (bytes == 0) return;
   const Context& c = context();
+  flush_work(c);
   check(c.driver->memcpy_to_host(host, device_pointer(device), static_cast<size_t>(bytes), c.stream),
         "copy to the host");
   wait("copy to the host");
@@ -87,15 +64,21 @@ void copy_to_host(void* host, const void* device, int64_t bytes) {
 void copy_on_device(void* to, const void* from, int64_t bytes) {
   if (bytes == 0) return;
   const Context& c = context();
-  check(c.driver->memcpy_on_device(device_pointer(to), device_pointer(from), static_cast<size_t>(bytes), c.stream),
-        "copy on the device");
+  if (c.collector) {
+    c.collector->add_copy(device_pointer(to), device_pointer(from), static_cast<size_t>(bytes));
+  } else {
+    copy_now(c, device_pointer(to), device_pointer(from), static_cast<size_t>(bytes));
+  }
 }
 
 void fill_bytes(void* device, uint8_t value, int64_t bytes) {
   if (bytes == 0) return;
   const Context& c = context();
-  check(c.driver->memset_bytes(device_pointer(device), value, static_cast<size_t>(bytes), c.stream),
-        "fill on the device");
+  if (c.collector) {
+    c.collector->add_fill(device_pointer(device), value, static_cast<size_t>(bytes));
+  } else {
+    fill_now(c, device_pointer(device), value, static_cast<size_t>(bytes));
+  }
 }
 
 void wait_if_blocking(const char* name) {
@@ -123,15 +106,13 @@ void Kernel::launch(Grid blocks, Grid threads, int64_t shared_bytes, void** argu
   const Context& c = context();
   void* function = generation_ == driver_generation() ? functions_[static_cast<size_t>(c.index)].load() : nullptr;
   if (!function) function = find(sizes, count);
-  constexpr int64_t kWithoutPermission = 48 << 10;
-  if (shared_bytes > kWithoutPermission)
-    check_launch(
-        c, name_, blocks, threads, shared_bytes,
-        c.driver->func_set_attribute(function, attribute::dynamic_shared_memory, static_cast<int>(shared_bytes)));
-  check_launch(c, name_, blocks, threads, shared_bytes,
-               c.driver->launch_kernel(function, blocks.x, blocks.y, blocks.z, threads.x, threads.y, threads.z,
-                                       static_cast<unsigned>(shared_bytes), c.stream, arguments, nullptr));
-  if (c.blocking) wait_for_kernel(c, name_);
+  permit_shared_memory(c, name_, function, blocks, threads, shared_bytes);
+  if (c.collector) {
+    c.collector->add_kernel(name_, function, blocks, threads, static_cast<uint32_t>(shared_bytes), arguments, sizes,
+                            count);
+  } else {
+    launch_now(c, name_, function, blocks, threads, shared_bytes, arguments);
+  }
 }
 
 }  // namespace tape::cuda_device

@@ -54,6 +54,18 @@ TEST(CudaSignatures, FunctionsMatchTheHeader) {
   EXPECT_MATCH(module_get_function, cuModuleGetFunction);
   EXPECT_MATCH(func_set_attribute, cuFuncSetAttribute);
   EXPECT_MATCH(launch_kernel, cuLaunchKernel);
+  EXPECT_MATCH(graph_create, cuGraphCreate);
+  EXPECT_MATCH(graph_add_kernel, cuGraphAddKernelNode_v2);
+  EXPECT_MATCH(graph_add_copy, cuGraphAddMemcpyNode);
+  EXPECT_MATCH(graph_add_fill, cuGraphAddMemsetNode);
+  EXPECT_MATCH(graph_instantiate, cuGraphInstantiateWithFlags);
+  EXPECT_MATCH(graph_set_kernel, cuGraphExecKernelNodeSetParams_v2);
+  EXPECT_MATCH(graph_set_copy, cuGraphExecMemcpyNodeSetParams);
+  EXPECT_MATCH(graph_set_fill, cuGraphExecMemsetNodeSetParams);
+  EXPECT_MATCH(graph_upload, cuGraphUpload);
+  EXPECT_MATCH(graph_launch, cuGraphLaunch);
+  EXPECT_MATCH(graph_destroy, cuGraphDestroy);
+  EXPECT_MATCH(graph_exec_destroy, cuGraphExecDestroy);
 #if CUDA_VERSION >= 12040
   EXPECT_MATCH(func_get_param_info, cuFuncGetParamInfo);
 #endif
@@ -71,6 +83,45 @@ TEST(CudaSignatures, StructsMatchTheHeader) {
   EXPECT_EQ(offsetof(AccessDescription, device), offsetof(CUmemLocation, id));
   EXPECT_EQ(offsetof(AccessDescription, access), offsetof(CUmemAccessDesc, flags));
   EXPECT_EQ(AccessDescription().access, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+#define EXPECT_FIELD(own, field, theirs, other) EXPECT_EQ(offsetof(own, field), offsetof(theirs, other)) << #field
+
+TEST(CudaSignatures, NodesOfGraphsMatchTheHeader) {
+  EXPECT_EQ(sizeof(KernelNode), sizeof(CUDA_KERNEL_NODE_PARAMS));
+  EXPECT_FIELD(KernelNode, function, CUDA_KERNEL_NODE_PARAMS, func);
+  EXPECT_FIELD(KernelNode, grid_x, CUDA_KERNEL_NODE_PARAMS, gridDimX);
+  EXPECT_FIELD(KernelNode, grid_z, CUDA_KERNEL_NODE_PARAMS, gridDimZ);
+  EXPECT_FIELD(KernelNode, block_x, CUDA_KERNEL_NODE_PARAMS, blockDimX);
+  EXPECT_FIELD(KernelNode, block_z, CUDA_KERNEL_NODE_PARAMS, blockDimZ);
+  EXPECT_FIELD(KernelNode, shared_bytes, CUDA_KERNEL_NODE_PARAMS, sharedMemBytes);
+  EXPECT_FIELD(KernelNode, arguments, CUDA_KERNEL_NODE_PARAMS, kernelParams);
+  EXPECT_FIELD(KernelNode, extra, CUDA_KERNEL_NODE_PARAMS, extra);
+  EXPECT_FIELD(KernelNode, kernel, CUDA_KERNEL_NODE_PARAMS, kern);
+  EXPECT_FIELD(KernelNode, context, CUDA_KERNEL_NODE_PARAMS, ctx);
+
+  EXPECT_EQ(sizeof(CopyNode), sizeof(CUDA_MEMCPY3D));
+  EXPECT_EQ(CopyNode().from.memory, CU_MEMORYTYPE_DEVICE);
+  EXPECT_FIELD(CopyNode, from.x, CUDA_MEMCPY3D, srcXInBytes);
+  EXPECT_FIELD(CopyNode, from.memory, CUDA_MEMCPY3D, srcMemoryType);
+  EXPECT_FIELD(CopyNode, from.host, CUDA_MEMCPY3D, srcHost);
+  EXPECT_FIELD(CopyNode, from.device, CUDA_MEMCPY3D, srcDevice);
+  EXPECT_FIELD(CopyNode, from.pitch, CUDA_MEMCPY3D, srcPitch);
+  EXPECT_FIELD(CopyNode, to.x, CUDA_MEMCPY3D, dstXInBytes);
+  EXPECT_FIELD(CopyNode, to.memory, CUDA_MEMCPY3D, dstMemoryType);
+  EXPECT_FIELD(CopyNode, to.device, CUDA_MEMCPY3D, dstDevice);
+  EXPECT_FIELD(CopyNode, to.height, CUDA_MEMCPY3D, dstHeight);
+  EXPECT_FIELD(CopyNode, bytes, CUDA_MEMCPY3D, WidthInBytes);
+  EXPECT_FIELD(CopyNode, height, CUDA_MEMCPY3D, Height);
+  EXPECT_FIELD(CopyNode, depth, CUDA_MEMCPY3D, Depth);
+
+  EXPECT_EQ(sizeof(FillNode), sizeof(CUDA_MEMSET_NODE_PARAMS));
+  EXPECT_FIELD(FillNode, to, CUDA_MEMSET_NODE_PARAMS, dst);
+  EXPECT_FIELD(FillNode, pitch, CUDA_MEMSET_NODE_PARAMS, pitch);
+  EXPECT_FIELD(FillNode, value, CUDA_MEMSET_NODE_PARAMS, value);
+  EXPECT_FIELD(FillNode, element_size, CUDA_MEMSET_NODE_PARAMS, elementSize);
+  EXPECT_FIELD(FillNode, width, CUDA_MEMSET_NODE_PARAMS, width);
+  EXPECT_FIELD(FillNode, height, CUDA_MEMSET_NODE_PARAMS, height);
 }
 
 TEST(CudaSignatures, ConstantsMatchTheHeader) {

@@ -1,9 +1,12 @@
 // Training of small Transformers on the emulated device as on the CPU, with dropout and clipping.
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
 #include "autograd/cuda/context.h"
 #include "autograd/cuda/emulation/emulation.h"
+#include "autograd/cuda/graph.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "models/decoders/gpt.h"
@@ -62,17 +65,34 @@ void expect_near(const std::vector<double>& here, const std::vector<double>& the
   for (size_t step = 0; step < here.size(); ++step) EXPECT_NEAR(there[step], here[step], tolerance) << "step " << step;
 }
 
-TEST(CudaTraining, GivesAGptTheLossesOfTheCpu) {
+using Losses = std::vector<double> (*)(DType, Device);
+
+std::vector<double> device_losses(Losses losses, DType dtype) {
   const cuda_device::emulation::EmulatedDevice device;
-  expect_near(gpt_losses(f64, cpu), gpt_losses(f64, cuda), 1e-10);
-  expect_near(gpt_losses(f32, cpu), gpt_losses(f32, cuda), 1e-4);
+  return losses(dtype, cuda);
 }
 
-TEST(CudaTraining, GivesAnEncoderDecoderTheLossesOfTheCpu) {
+/// Losses with steps as graphs. After three steps they contain all that values on the host do not part into pieces.
+std::vector<double> graph_losses(Losses losses, DType dtype) {
+  setenv("TAPE_CUDA_GRAPHS", "1", 1);
   const cuda_device::emulation::EmulatedDevice device;
-  expect_near(transformer_losses(f64, cpu), transformer_losses(f64, cuda), 1e-10);
-  expect_near(transformer_losses(f32, cpu), transformer_losses(f32, cuda), 1e-4);
+  std::vector<double> all = losses(dtype, cuda);
+  unsetenv("TAPE_CUDA_GRAPHS");
+  const cuda_device::GraphStatistics launches = cuda_device::graph_statistics();
+  const int64_t in_long_lists = launches.by_graph + launches.plainly - launches.in_short_lists;
+  EXPECT_GE(launches.by_graph, (kSteps - 3) * in_long_lists / kSteps);
+  return all;
 }
+
+void expect_losses_of_the_cpu(Losses losses) {
+  expect_near(losses(f64, cpu), device_losses(losses, f64), 1e-10);
+  const std::vector<double> plain = device_losses(losses, f32);
+  expect_near(losses(f32, cpu), plain, 1e-4);
+  EXPECT_EQ(graph_losses(losses, f32), plain);
+}
+
+TEST(CudaTraining, GivesAGptTheLossesOfTheCpu) { expect_losses_of_the_cpu(gpt_losses); }
+TEST(CudaTraining, GivesAnEncoderDecoderTheLossesOfTheCpu) { expect_losses_of_the_cpu(transformer_losses); }
 
 }  // namespace
 }  // namespace tape

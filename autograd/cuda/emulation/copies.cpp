@@ -12,16 +12,21 @@ namespace tape::cuda_device::emulation {
 namespace {
 
 constexpr int kUndefined = 0xFF;
+constexpr const char* kCopyWithin = "copy on the device";
+constexpr const char* kFill = "fill on the device";
 
 char* at(DevicePointer address) { return reinterpret_cast<char*>(address); }
 
 /// Refuses a copy or fill that is not within one allocation, or with host memory that is device memory.
-void check_range(const char* what, DevicePointer address, size_t bytes) {
-  const Allocations& allocated = work_queue().requested();
+void check_range(const char* what, DevicePointer address, size_t bytes, const Allocations& allocated) {
   if (allocated.contains(at(address), bytes)) return;
   raise(
       ErrorKind::device, "emulated device: {} of {} bytes: {}", what, bytes,
       device_memory()->contains(at(address)) ? "ends beyond " + allocated.describe(at(address)) : "not device memory");
+}
+
+void check_range(const char* what, DevicePointer address, size_t bytes) {
+  check_range(what, address, bytes, work_queue().requested());
 }
 
 void check_host(const char* what, const void* host) {
@@ -78,24 +83,32 @@ Result copy_from_emulated(void* to, DevicePointer from, size_t bytes, void*) {
 
 Result copy_within_emulated(DevicePointer to, DevicePointer from, size_t bytes, void*) {
   const auto lock = work_queue().lock();
-  check_range("copy on the device", to, bytes);
-  check_range("copy on the device", from, bytes);
-  work_queue().submit([=] {
-    std::memcpy(at(to), at(from), bytes);
-    Region& region = device_memory()->region();
-    region.copy_written(at(to), region, at(from), bytes);
-  });
+  check_range(kCopyWithin, to, bytes);
+  check_range(kCopyWithin, from, bytes);
+  work_queue().submit([=] { run_copy(to, from, bytes); });
   return result::success;
 }
 
 Result fill_emulated(DevicePointer to, unsigned char value, size_t bytes, void*) {
   const auto lock = work_queue().lock();
-  check_range("fill on the device", to, bytes);
-  work_queue().submit([=] {
-    std::memset(at(to), value, bytes);
-    device_memory()->region().set_written(at(to), bytes);
-  });
+  check_range(kFill, to, bytes);
+  work_queue().submit([=] { run_fill(to, value, bytes); });
   return result::success;
+}
+
+void run_copy(DevicePointer to, DevicePointer from, size_t bytes) {
+  DeviceMemory& memory = *device_memory();
+  check_range(kCopyWithin, to, bytes, memory.allocated());
+  check_range(kCopyWithin, from, bytes, memory.allocated());
+  std::memcpy(at(to), at(from), bytes);
+  memory.region().copy_written(at(to), memory.region(), at(from), bytes);
+}
+
+void run_fill(DevicePointer to, unsigned char value, size_t bytes) {
+  DeviceMemory& memory = *device_memory();
+  check_range(kFill, to, bytes, memory.allocated());
+  std::memset(at(to), value, bytes);
+  memory.region().set_written(at(to), bytes);
 }
 
 }  // namespace tape::cuda_device::emulation

@@ -15,4 +15,10 @@ Result copy_from_emulated(void* to, DevicePointer from, size_t bytes, void* stre
 Result copy_within_emulated(DevicePointer to, DevicePointer from, size_t bytes, void* stream);
 Result fill_emulated(DevicePointer to, unsigned char value, size_t bytes, void* stream);
 
+/// The work of a copy or fill of a graph, which checks its ranges when it runs.
+/// @{
+void run_copy(DevicePointer to, DevicePointer from, size_t bytes);
+void run_fill(DevicePointer to, unsigned char value, size_t bytes);
+/// @}
+
 }  // namespace tape::cuda_device::emulation

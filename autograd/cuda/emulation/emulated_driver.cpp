@@ -5,6 +5,7 @@
 #include "autograd/cuda/emulation/copies.h"
 #include "autograd/cuda/emulation/device_memory.h"
 #include "autograd/cuda/emulation/events.h"
+#include "autograd/cuda/emulation/graphs.h"
 #include "autograd/cuda/emulation/launch.h"
 #include "autograd/cuda/emulation/pinned_memory.h"
 
@@ -131,6 +132,7 @@ Driver make_driver() {
     return value <= kMostSharedBytes ? result::success : result::invalid_value;
   };
   d.launch_kernel = launch_emulated;
+  add_graph_functions(d);
   d.func_get_param_info = parameter_info;
   d.find_function = find_emulated_kernel;
   d.set_allocated = [](DevicePointer address, size_t bytes, size_t capacity) {

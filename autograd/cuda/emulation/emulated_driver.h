@@ -19,6 +19,7 @@ struct DriverState {
   int schedule = 0;
   int64_t launches = 0;
   int64_t products = 0;  // of cublasLtMatmul
+  int64_t graph_launches = 0;
   std::optional<Fault> fault;
   std::unique_ptr<WorkQueue> queue;
 };

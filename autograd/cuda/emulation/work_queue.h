@@ -21,6 +21,9 @@ class WorkQueue : NonCopyable {
   /// The same for allocations, which are not dropped after a fault.
   void submit_allocation(char* address, size_t bytes, size_t capacity);
 
+  /// Changes requested() only, for an allocation that other work applies.
+  void request_allocation(char* address, size_t bytes) { requested_.set(address, bytes); }
+
   /// Runs all work. What one of it throws drops the rest.
   void run() { run_until(submitted_); }
   /// Runs the work up to the one with this number.

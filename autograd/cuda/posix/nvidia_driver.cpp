@@ -47,6 +47,18 @@ void load_functions(FunctionLoader& loader, Driver& driver) {
   loader.load(driver.module_get_function, "cuModuleGetFunction");
   loader.load(driver.func_set_attribute, "cuFuncSetAttribute");
   loader.load(driver.launch_kernel, "cuLaunchKernel");
+  loader.load(driver.graph_create, "cuGraphCreate");
+  loader.load(driver.graph_add_kernel, "cuGraphAddKernelNode_v2");
+  loader.load(driver.graph_add_copy, "cuGraphAddMemcpyNode");
+  loader.load(driver.graph_add_fill, "cuGraphAddMemsetNode");
+  loader.load(driver.graph_instantiate, "cuGraphInstantiateWithFlags");
+  loader.load(driver.graph_set_kernel, "cuGraphExecKernelNodeSetParams_v2");
+  loader.load(driver.graph_set_copy, "cuGraphExecMemcpyNodeSetParams");
+  loader.load(driver.graph_set_fill, "cuGraphExecMemsetNodeSetParams");
+  loader.load(driver.graph_upload, "cuGraphUpload");
+  loader.load(driver.graph_launch, "cuGraphLaunch");
+  loader.load(driver.graph_destroy, "cuGraphDestroy");
+  loader.load(driver.graph_exec_destroy, "cuGraphExecDestroy");
   loader.load_optional(driver.func_get_param_info, "cuFuncGetParamInfo");
 }
 

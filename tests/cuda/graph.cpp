@@ -1,0 +1,186 @@
+// Steps as graphs (TAPE_CUDA_GRAPHS=1) on the emulated device.
+#include "autograd/cuda/graph.h"
+
+#include <cstdlib>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "autograd/create.h"
+#include "autograd/cuda/emulation/emulation.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/random.h"
+#include "tests/cuda/device_array.h"
+#include "tests/support/tensors.h"
+
+namespace tape::cuda_device {
+namespace {
+
+/// Collects launches for graphs in contexts that are created while it exists.
+class GraphsOn {
+ public:
+  GraphsOn() { setenv("TAPE_CUDA_GRAPHS", "1", 1); }
+  ~GraphsOn() { unsetenv("TAPE_CUDA_GRAPHS"); }
+};
+
+class StepGraphs : public testing::Test {
+ protected:
+  static constexpr int64_t kBytes = 64 * sizeof(float);
+
+  /// A step of five works, which ends with values on the host.
+  std::vector<float> step(float* to) const {
+    fill_bytes(to, 0, kBytes);
+    reverse({1}, {64}, x.constant(), to);
+    copy_on_device(x.get(), to, kBytes);
+    reverse({1}, {64}, x.constant(), to);
+    reverse({1}, {64}, x.constant(), to);
+    std::vector<float> values(64);
+    copy_to_host(values.data(), to, kBytes);
+    return values;
+  }
+
+  const GraphsOn on;
+  emulation::EmulatedDevice device;
+  DeviceArray<float> x{std::vector<float>(64, 1.5F)};
+  DeviceArray<float> y{64}, z{64};
+  const Kernel reverse{"correct_reverse"};
+};
+
+TEST_F(StepGraphs, AreMadeWhenAListComesTwice) {
+  const std::vector<float> expected(64, 1.5F);
+  EXPECT_EQ(step(y.get()), expected);
+  EXPECT_EQ(graph_statistics().plainly, 5);
+  EXPECT_EQ(graph_statistics().graphs, 0);
+  EXPECT_EQ(step(y.get()), expected);
+  EXPECT_EQ(step(y.get()), expected);
+  const GraphStatistics same = graph_statistics();
+  EXPECT_EQ(same.graphs, 1);
+  EXPECT_EQ(same.graph_launches, 2);
+  EXPECT_EQ(same.by_graph, 10);
+  EXPECT_EQ(same.plainly, 5);
+  EXPECT_EQ(same.changed, 0);
+}
+
+TEST_F(StepGraphs, ChangeOnlyArgumentsThatDiffer) {
+  for (int i = 0; i < 2; ++i) step(y.get());
+  EXPECT_EQ(step(z.get()), std::vector<float>(64, 1.5F));
+  EXPECT_EQ(graph_statistics().graphs, 1);
+  EXPECT_EQ(graph_statistics().graph_launches, 2);
+  // All five have an address of z.
+  EXPECT_EQ(graph_statistics().changed, 5);
+  step(z.get());
+  EXPECT_EQ(graph_statistics().changed, 5);
+}
+
+TEST_F(StepGraphs, OtherKernelsAndSizesAreOtherLists) {
+  for (int i = 0; i < 2; ++i) step(y.get());
+  for (int i = 0; i < 2; ++i) {
+    for (int k = 0; k < 4; ++k) reverse({1}, {64}, x.constant(), y.get());
+    synchronize();
+  }
+  EXPECT_EQ(graph_statistics().graphs, 2);
+  for (int k = 0; k < 4; ++k) reverse.with_shared({1}, {64}, 256, x.constant(), y.get());
+  synchronize();
+  EXPECT_EQ(graph_statistics().graphs, 2);
+  EXPECT_EQ(graph_statistics().plainly, 5 + 4 + 4);
+}
+
+TEST_F(StepGraphs, ShortListsAreLaunchedPlainly) {
+  for (int i = 0; i < 3; ++i) {
+    reverse({1}, {64}, x.constant(), y.get());
+    synchronize();
+  }
+  EXPECT_EQ(graph_statistics().plainly, 3);
+  EXPECT_EQ(graph_statistics().in_short_lists, 3);
+  EXPECT_EQ(graph_statistics().graphs, 0);
+}
+
+TEST_F(StepGraphs, LongListsAreSplit) {
+  for (int i = 0; i < 3 * 256; ++i) reverse({1}, {64}, x.constant(), y.get());
+  EXPECT_EQ(graph_statistics().graph_launches, 2);
+  EXPECT_EQ(graph_statistics().plainly, 256);
+  synchronize();
+  EXPECT_EQ(graph_statistics().graph_launches, 2);
+}
+
+TEST_F(StepGraphs, MemoryIsReusedWithinAList) {
+  const auto run = [&] {
+    for (int i = 0; i < 3; ++i) {
+      const DeviceArray<float> between(static_cast<size_t>(64 + i));
+      reverse({1}, {64}, x.constant(), between.get());
+      reverse({1}, {64}, between.constant(), y.get());
+    }
+    return y.values();
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(run(), std::vector<float>(64, 1.5F));
+  EXPECT_EQ(graph_statistics().graph_launches, 3);
+}
+
+TEST_F(StepGraphs, FaultsNameTheirOperation) {
+  const Kernel broken("missing_barrier");
+  for (int i = 0; i < 4; ++i) {
+    {
+      const LaunchingOperation operation("scale");
+      for (int k = 0; k < 3; ++k) reverse({1}, {64}, x.constant(), y.get());
+    }
+    const LaunchingOperation operation(i % 2 ? "softmax" : "exp");
+    broken({1}, {64}, x.constant(), y.get());
+    EXPECT_THROW(synchronize(), Error);
+    EXPECT_EQ(device.last_fault().value_or(emulation::Fault{}).kernel, "missing_barrier");
+    // A graph whose arguments do not change keeps the name of the operation it was made by.
+    if (i < 2) {
+      EXPECT_EQ(device.last_fault().value_or(emulation::Fault{}).operation, i % 2 ? "softmax" : "exp");
+    }
+  }
+  EXPECT_EQ(graph_statistics().graph_launches, 3);
+}
+
+TEST_F(StepGraphs, RefusedLaunchesAreNamedWhereTheHostWaits) {
+  {
+    const LaunchingOperation operation("softmax");
+    reverse({1}, {2048}, x.constant(), y.get());
+  }
+  try {
+    synchronize();
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "cuda: kernel correct_reverse of operation softmax could not be launched with 1 x 1 x 1 blocks of 2048 "
+        "x 1 x 1 threads and 0 bytes of shared memory: invalid argument (CUDA_ERROR_INVALID_VALUE)");
+  }
+  // What was refused does not come again.
+  synchronize();
+}
+
+/// Values of a chain of operations with a scalar that differs from step to step, and with gradients.
+std::vector<float> chain() {
+  const emulation::EmulatedDevice device;
+  manual_seed(3);
+  Tensor w = randn({3, 4}, {f32, cuda});
+  w.requires_grad_();
+  std::vector<float> values;
+  for (int i = 0; i < 6; ++i) {
+    const Tensor y = exp(w * (0.1 * i)) + tanh(w) * w;
+    y.backward({.gradient = y.detach()});
+    for (const float value : w.grad().to_vector<float>()) values.push_back(value);
+    w.zero_grad();
+  }
+  return values;
+}
+
+TEST(StepsAsGraphs, AreOffByDefault) {
+  const emulation::EmulatedDevice device;
+  EXPECT_EQ(context().collector, nullptr);
+  EXPECT_EQ(graph_statistics().plainly, 0);
+}
+
+TEST(StepsAsGraphs, GiveTheSameBits) {
+  const std::vector<float> plain = chain();
+  const GraphsOn on;
+  EXPECT_EQ(chain(), plain);
+}
+
+}  // namespace
+}  // namespace tape::cuda_device

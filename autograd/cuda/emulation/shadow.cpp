@@ -151,10 +151,119 @@ void Shadow::start_block() {
 
 void* Shadow::dynamic_shared_memory() { return dynamic_->begin(); }
 
-Region* Shadow::find_region(void* address) {
-  for (Region* region : {device_, module_, dynamic_})
-    if (region->contains(address)) return region;
-  return nullptr;
+TAPE_INLINE Region* Shadow::find_region(void* address) {
+  if (device_->contains(address)) return device_;
+  if (module_->contains(address)) return module_;
+  return dynamic_->contains(address) ? dynamic_ : nullptr;
+}
+
+/// Reports an access beyond the memory that exists, unless it is to a variable whose bounds are not known yet.
+[[gnu::noinline, gnu::cold]] void Shadow::check_bounds(Region& region, Access access, void* address, void* caller) {
+  if (&region == module_ && find_shared_variable(region, address)) return;
+  fail(FaultKind::out_of_bounds, caller, [=, this, is_shared = region.shared()] {
+    return fmt::format("{} {}", verb_of(access), place_of(address, is_shared));
+  });
+}
+
+[[gnu::noinline, gnu::cold]] void Shadow::fail_unwritten(const Region& region, Access access, void* address,
+                                                         void* caller) {
+  fail(FaultKind::uninitialized_read, caller, [=, this, is_shared = region.shared()] {
+    return fmt::format("{} {}, which was never written", verb_of(access), place_of(address, is_shared));
+  });
+}
+
+/// Whether the program orders the current thread's access after the one in a slot.
+TAPE_INLINE bool Shadow::is_ordered(const Region::Word& word, int slot) const {
+  const auto i = static_cast<size_t>(slot);
+  const uint32_t time = word.time[i];
+  if (time < start_time_) return false;  // by another block
+  if (time < block_time_) return true;
+  const unsigned other = thread_of(word.who[i]), self = static_cast<unsigned>(block_runner().current_index());
+  const bool atomic = slot == Region::Word::written && word.who[i] & kAtomicBit;
+  if (atomic && word.updated_by == kSeveralWarps) return false;
+  if (other / kWarp == self / kWarp && time < warp_times_[self / kWarp]) return true;
+  return other == self && !(atomic && word.updated_by == kSeveralLanes);
+}
+
+[[gnu::noinline, gnu::cold]] void Shadow::fail_race(const Region& region, const Region::Word& word, int slot,
+                                                    Access access, void* caller) {
+  const auto i = static_cast<size_t>(slot);
+  const uint16_t who = word.who[i];
+  const Other other{thread_of(who), word.time[i] >= start_time_, word.caller[i],
+                    slot != Region::Word::written ? "read"
+                    : who & kAtomicBit            ? "updated atomically"
+                                                  : "wrote"};
+  fail(FaultKind::race, caller, [=, is_shared = region.shared()] {
+    return fmt::format("{} {} memory that {}, with nothing between to order them", verb_of(access),
+                       is_shared ? "shared" : "device", text_of_other(other, caller));
+  });
+}
+
+/// Reports a race with an earlier access.
+TAPE_INLINE void Shadow::check_slot(const Region& region, const Region::Word& word, int slot, unsigned bytes,
+                                    Access access, void* caller) {
+  const auto i = static_cast<size_t>(slot);
+  const uint16_t who = word.who[i];
+  if (word.time[i] < (region.shared() ? start_time_ : launch_time_) || !(bytes_of(who) & bytes)) return;
+  if (access == Access::atomic && who & kAtomicBit) return;
+  if (!is_ordered(word, slot)) [[unlikely]]
+    fail_race(region, word, slot, access, caller);
+}
+
+/// Of many readers two are kept, so that whoever writes conflicts with at least one.
+TAPE_INLINE void Shadow::remember_read(Region::Word& word, unsigned bytes, void* caller) {
+  const auto self = static_cast<unsigned>(block_runner().current_index());
+  size_t slot = Region::Word::also_read;
+  for (const size_t candidate : {Region::Word::read, Region::Word::also_read}) {
+    if (word.time[candidate] < block_time_) {
+      slot = candidate;
+      break;
+    }
+    if (thread_of(word.who[candidate]) == self) {
+      slot = candidate;
+      bytes |= bytes_of(word.who[candidate]);
+      break;
+    }
+  }
+  word.who[slot] = static_cast<uint16_t>(self | bytes << kThreadBits);
+  word.time[slot] = time_;
+  word.caller[slot] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(caller));
+}
+
+TAPE_INLINE void Shadow::remember(Region::Word& word, unsigned bytes, Access access, void* caller) {
+  if (access == Access::read) {
+    remember_read(word, bytes, caller);
+    return;
+  }
+  const auto self = static_cast<unsigned>(block_runner().current_index());
+  uint16_t& who = word.who[Region::Word::written];
+  uint32_t& time = word.time[Region::Word::written];
+  const unsigned other = thread_of(who);
+  if (time >= block_time_ && other == self) bytes |= bytes_of(who);
+  if (time < block_time_ || access != Access::atomic || !(who & kAtomicBit)) word.updated_by = kOneThread;
+  if (time >= block_time_ && access == Access::atomic && who & kAtomicBit && other != self)
+    word.updated_by = other / kWarp == self / kWarp ? std::max(word.updated_by, kSeveralLanes) : kSeveralWarps;
+  who = static_cast<uint16_t>(self | bytes << kThreadBits | (access == Access::atomic ? kAtomicBit : 0));
+  time = time_;
+  word.caller[Region::Word::written] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(caller));
+}
+
+TAPE_INLINE void Shadow::access_word(Region& region, size_t index, unsigned bytes, Access access, void* address,
+                                     void* caller) {
+  Region::Word& word = region.word(index);
+  uint8_t& state = region.state(index);
+  if (region.shared() && word.time[Region::Word::written] < start_time_) state &= kAllBytes;
+  if ((state & bytes) != bytes) [[unlikely]]
+    check_bounds(region, access, address, caller);
+  if (access != Access::write && (state >> 4 & bytes) != bytes) [[unlikely]]
+    fail_unwritten(region, access, address, caller);
+  check_slot(region, word, Region::Word::written, bytes, access, caller);
+  if (access != Access::read) {
+    check_slot(region, word, Region::Word::read, bytes, access, caller);
+    check_slot(region, word, Region::Word::also_read, bytes, access, caller);
+    state = static_cast<uint8_t>(state | bytes << 4);
+  }
+  remember(word, bytes, access, caller);
 }
 
 void Shadow::check_access(void* address, size_t bytes, Access access, void* caller) {
@@ -173,97 +282,6 @@ void Shadow::check_access(void* address, size_t bytes, Access access, void* call
   }
   for_words(offset, bytes,
             [&](size_t word, unsigned mask) { access_word(*region, word, mask, access, address, caller); });
-}
-
-void Shadow::access_word(Region& region, size_t index, unsigned bytes, Access access, void* address, void* caller) {
-  Region::Word& word = region.word(index);
-  uint8_t& state = region.state(index);
-  if (region.shared() && word.time[Region::Word::written] < start_time_) state &= kAllBytes;
-  const bool is_shared = region.shared();
-  if ((state & bytes) != bytes && !(&region == module_ && find_shared_variable(region, address)))
-    fail(FaultKind::out_of_bounds, caller,
-         [=, this] { return fmt::format("{} {}", verb_of(access), place_of(address, is_shared)); });
-  if (access != Access::write && (state >> 4 & bytes) != bytes)
-    fail(FaultKind::uninitialized_read, caller, [=, this] {
-      return fmt::format("{} {}, which was never written", verb_of(access), place_of(address, is_shared));
-    });
-  check_slot(region, word, Region::Word::written, bytes, access, caller);
-  if (access != Access::read) {
-    check_slot(region, word, Region::Word::read, bytes, access, caller);
-    check_slot(region, word, Region::Word::also_read, bytes, access, caller);
-    state = static_cast<uint8_t>(state | bytes << 4);
-  }
-  remember(word, bytes, access, caller);
-}
-
-/// Whether the program orders the current thread's access after the one in a slot.
-bool Shadow::is_ordered(const Region::Word& word, int slot) const {
-  const auto i = static_cast<size_t>(slot);
-  const uint32_t time = word.time[i];
-  if (time < start_time_) return false;  // by another block
-  if (time < block_time_) return true;
-  const unsigned other = thread_of(word.who[i]), self = static_cast<unsigned>(block_runner().current_index());
-  const bool atomic = slot == Region::Word::written && word.who[i] & kAtomicBit;
-  if (atomic && word.updated_by == kSeveralWarps) return false;
-  if (other / kWarp == self / kWarp && time < warp_times_[self / kWarp]) return true;
-  return other == self && !(atomic && word.updated_by == kSeveralLanes);
-}
-
-/// Reports a race with an earlier access.
-void Shadow::check_slot(const Region& region, const Region::Word& word, int slot, unsigned bytes, Access access,
-                        void* caller) {
-  const auto i = static_cast<size_t>(slot);
-  const uint32_t time = word.time[i];
-  const uint16_t who = word.who[i];
-  if (time < (region.shared() ? start_time_ : launch_time_) || !(bytes_of(who) & bytes)) return;
-  if (access == Access::atomic && who & kAtomicBit) return;
-  if (is_ordered(word, slot)) return;
-  const Other other{thread_of(who), time >= start_time_, word.caller[i],
-                    slot != Region::Word::written ? "read"
-                    : who & kAtomicBit            ? "updated atomically"
-                                                  : "wrote"};
-  fail(FaultKind::race, caller, [=, is_shared = region.shared()] {
-    return fmt::format("{} {} memory that {}, with nothing between to order them", verb_of(access),
-                       is_shared ? "shared" : "device", text_of_other(other, caller));
-  });
-}
-
-void Shadow::remember(Region::Word& word, unsigned bytes, Access access, void* caller) {
-  if (access == Access::read) {
-    remember_read(word, bytes, caller);
-    return;
-  }
-  const auto self = static_cast<unsigned>(block_runner().current_index());
-  uint16_t& who = word.who[Region::Word::written];
-  uint32_t& time = word.time[Region::Word::written];
-  const unsigned other = thread_of(who);
-  if (time >= block_time_ && other == self) bytes |= bytes_of(who);
-  if (time < block_time_ || access != Access::atomic || !(who & kAtomicBit)) word.updated_by = kOneThread;
-  if (time >= block_time_ && access == Access::atomic && who & kAtomicBit && other != self)
-    word.updated_by = other / kWarp == self / kWarp ? std::max(word.updated_by, kSeveralLanes) : kSeveralWarps;
-  who = static_cast<uint16_t>(self | bytes << kThreadBits | (access == Access::atomic ? kAtomicBit : 0));
-  time = time_;
-  word.caller[Region::Word::written] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(caller));
-}
-
-/// Of many readers two are kept, so that whoever writes conflicts with at least one.
-void Shadow::remember_read(Region::Word& word, unsigned bytes, void* caller) {
-  const auto self = static_cast<unsigned>(block_runner().current_index());
-  size_t slot = Region::Word::also_read;
-  for (const size_t candidate : {Region::Word::read, Region::Word::also_read}) {
-    if (word.time[candidate] < block_time_) {
-      slot = candidate;
-      break;
-    }
-    if (thread_of(word.who[candidate]) == self) {
-      slot = candidate;
-      bytes |= bytes_of(word.who[candidate]);
-      break;
-    }
-  }
-  word.who[slot] = static_cast<uint16_t>(self | bytes << kThreadBits);
-  word.time[slot] = time_;
-  word.caller[slot] = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(caller));
 }
 
 /// Whether an address belongs to a variable of the kernel's module that is not yet known to exist.

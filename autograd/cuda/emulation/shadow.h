@@ -82,6 +82,9 @@ class Shadow : NonCopyable {
   void access_word(Region& region, size_t word, unsigned bytes, Access access, void* address, void* caller);
   void check_slot(const Region& region, const Region::Word& word, int slot, unsigned bytes, Access access,
                   void* caller);
+  void check_bounds(Region& region, Access access, void* address, void* caller);
+  void fail_unwritten(const Region& region, Access access, void* address, void* caller);
+  void fail_race(const Region& region, const Region::Word& word, int slot, Access access, void* caller);
   bool is_ordered(const Region::Word& word, int slot) const;
   void remember(Region::Word& word, unsigned bytes, Access access, void* caller);
   void remember_read(Region::Word& word, unsigned bytes, void* caller);

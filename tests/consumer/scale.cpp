@@ -1,6 +1,7 @@
 #include <string>
 #include <vector>
 
+#include <tapeformer/autograd/cuda/context.h>
 #include <tapeformer/autograd/cuda/emulation/emulation.h>
 #include <tapeformer/autograd/cuda/memory.h>
 #include <tapeformer/autograd/cuda/stream.h>
@@ -20,6 +21,7 @@ bool own_kernel_works() {
   bool found = false;
   try {
     scale({2}, {32}, int64_t{101}, 3.0, static_cast<const double*>(memory), memory);
+    cuda::synchronize();
   } catch (const tape::Error& error) {
     found = std::string(error.what()).find("out of bounds: reads byte 800 of an allocation of 800 bytes") !=
             std::string::npos;

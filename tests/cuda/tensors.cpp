@@ -124,6 +124,9 @@ TEST_F(CudaTensors, AreCopiedFromPinnedMemory) {
   EXPECT_EQ(pinned.device(), cpu);
   EXPECT_TRUE(tensors_equal(pinned, x));
   EXPECT_TRUE(tensors_equal(pinned.to(cuda).to(cpu), x));
+  const Tensor first = x.pin_memory().to(cuda), second = (x + 1).pin_memory().to(cuda);
+  EXPECT_TRUE(tensors_equal(first.to(cpu), x));
+  EXPECT_TRUE(tensors_equal(second.to(cpu), x + 1));
   EXPECT_TAPE_ERROR(x.to(cuda).pin_memory(), ErrorKind::device, "data: the tensor [3] is on cuda; use .to(cpu)");
 }
 

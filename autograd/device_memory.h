@@ -19,11 +19,14 @@ void empty_cache(Device device);
 void set_limit(Device device, int64_t bytes);
 void synchronize(Device device);
 
-/// Memory of the host from which a GPU copies at full speed, without waiting for the host. Throws Error (out_of_memory).
+/// Memory of the host from which a GPU copies at full speed, without waiting for the host. Throws Error
+/// (out_of_memory).
 void* allocate_pinned(int64_t bytes);
+/// Copies that read the block may still be to come.
 void free_pinned(void* block) noexcept;
 
-/// Copies between the host and a GPU. to_host() waits for the values; to_device() returns when `from` has been read.
+/// Copies between the host and a GPU. to_host() waits for the values; to_device() returns when `from` has been
+/// read, unless it is pinned memory: that can be freed at once, and changed after synchronize().
 void to_device(Device device, void* to, const void* from, int64_t bytes);
 void to_host(Device device, void* to, const void* from, int64_t bytes);
 /// Copies within a GPU or between two; the blocks may overlap.

@@ -125,7 +125,9 @@ Tensor from_values(const T* values, int64_t count, const Shape& shape) {
           shape.numel());
   Tensor x = empty(shape, {dtype_of<T>, cpu});
   if (count > 0) std::memcpy(x.raw(), values, static_cast<size_t>(count) * sizeof(T));
-  return x.to(default_device());
+  const Device device = default_device();
+  // A GPU copies from pinned memory while the host goes on.
+  return device.is_cpu() ? x : x.pin_memory().to(device);
 }
 template Tensor from_values(const float*, int64_t, const Shape&);
 template Tensor from_values(const double*, int64_t, const Shape&);

@@ -23,6 +23,8 @@ void check_launch(const Context& c, const char* name, Grid blocks, Grid threads,
       error_text(*c.driver, launched));
 }
 
+}  // namespace
+
 void wait_for_kernel(const Context& c, const char* name) {
   const Result ended = c.driver->stream_synchronize(c.stream);
   if (ended == result::success) return;
@@ -30,8 +32,6 @@ void wait_for_kernel(const Context& c, const char* name) {
   raise(ErrorKind::device, "cuda: {} failed: {}. The device cannot be used any more in this process", launch_text(name),
         error_text(*c.driver, ended));
 }
-
-}  // namespace
 
 void permit_shared_memory(const Context& c, const char* name, void* function, Grid blocks, Grid threads,
                           int64_t shared_bytes) {

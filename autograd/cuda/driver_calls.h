@@ -15,4 +15,7 @@ void launch_now(const Context& c, const char* name, void* function, Grid blocks,
 void copy_now(const Context& c, DevicePointer to, DevicePointer from, size_t bytes);
 void fill_now(const Context& c, DevicePointer to, uint8_t value, size_t bytes);
 
+/// Waits for the kernel that was launched last; throws Error (device) with its name if it failed.
+void wait_for_kernel(const Context& c, const char* name);
+
 }  // namespace tape::cuda_device

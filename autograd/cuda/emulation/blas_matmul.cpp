@@ -41,11 +41,11 @@ void check_bytes(const char* operand, const char* begin, int64_t bytes, bool rea
     const uint8_t state = region.state(at / Region::kWord);
     const char* const address = begin + (at - first);
     if ((state & mask) != mask)
-      fail(FaultKind::out_of_bounds,
-           fmt::format("operand {} {} {}", operand, read ? "reads" : "writes", device_memory()->describe(address)));
+      fail(FaultKind::out_of_bounds, fmt::format("operand {} {} {}", operand, read ? "reads" : "writes",
+                                                 device_memory()->allocated().describe(address)));
     if (read && (state >> 4 & mask) != mask)
-      fail(FaultKind::uninitialized_read,
-           fmt::format("operand {} reads {}, which was never written", operand, device_memory()->describe(address)));
+      fail(FaultKind::uninitialized_read, fmt::format("operand {} reads {}, which was never written", operand,
+                                                      device_memory()->allocated().describe(address)));
   }
 }
 

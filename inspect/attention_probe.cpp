@@ -42,7 +42,7 @@ Tensor mask_of(const AttentionCall& call, const AttentionSteps& steps) {
   Tensor mask = zeros_like(steps.scores);
   if (steps.positions.defined()) mask = mask + steps.positions.detach();
   if (added.defined()) mask = mask + added.detach();
-  return visible.defined() ? masked_fill(mask, logical_not(visible), -INFINITY) : mask;
+  return visible.defined() ? masked_fill(mask, logical_not(visible.to(mask.device())), -INFINITY) : mask;
 }
 
 AttentionTensors detached(const AttentionSteps& steps, const Tensor& mask) {

@@ -38,7 +38,7 @@ Json model_json(const Study& study) {
 Json image_json(const Study::Image& image) {
   const NoGrad no_grad;
   const Tensor pixels = cast(image.pixels, f64);
-  const Tensor finite = where(isfinite(pixels), pixels, scalar(0, f64));
+  const Tensor finite = where(isfinite(pixels), pixels, scalar(0, pixels.options()));
   const double low = min(finite).item(), span = max(finite).item() - low;
   const std::vector<double> values = ((finite - low) * (span > 0 ? 255 / span : 0)).to_vector<double>();
   std::string bytes;

@@ -253,8 +253,7 @@ class NudgeRunner {
     const EnableGrad recording;
     const Composed composed;
     const OutputEdits patch(
-        {replaced_output(static_cast<int64_t>(place), cast(from_vector(values, whole.shape()), whole.dtype()))},
-        watched);
+        {replaced_output(static_cast<int64_t>(place), from_vector(values, whole.shape(), whole.options()))}, watched);
     std::vector<double> effects = values_of(study_.run());
     for (size_t i = 0; i < effects.size(); ++i) effects[i] -= base_[i];
     return {std::move(effects), patch.seen()};

@@ -65,7 +65,7 @@ OutputEdit ablated_head(int64_t place, const Tensor& weights, int64_t head) {
 Tensor head_factors(const Tensor& weights, std::optional<int64_t> head, double factor) {
   std::vector<double> factors(static_cast<size_t>(weights.size(1)), head ? 1 : factor);
   if (head) factors.at(static_cast<size_t>(*head)) = factor;
-  return cast(from_vector(factors, {1, weights.size(1), 1, 1}), weights.dtype());
+  return from_vector(factors, {1, weights.size(1), 1, 1}, weights.options());
 }
 
 namespace {

@@ -34,7 +34,7 @@ Tensor first_places(const Tensor& tensor, int64_t most, bool rows_first) {
 /// Stores range and norm of the whole tensor, which may be freed afterwards.
 void note_range(Excerpt& excerpt, const Tensor& tensor) {
   double squares = 0, low = std::numeric_limits<double>::infinity(), high = -low;
-  const Tensor all = cast(tensor.detach(), f32);
+  const Tensor all = cast(tensor.detach().to(cpu), f32);
   for (const float value : std::span(all.data<float>(), static_cast<size_t>(all.numel()))) {
     if (!std::isfinite(value)) continue;
     low = std::min(low, static_cast<double>(value));
@@ -51,7 +51,7 @@ nlohmann::ordered_json sizes(const Shape& shape) { return shape.to_vector(); }
 
 std::string data_of(const Tensor& tensor) {
   const NoGrad no_grad;
-  const Tensor values = cast(tensor.detach(), f32);
+  const Tensor values = cast(tensor.detach().to(cpu), f32);
   return base64(
       {reinterpret_cast<const char*>(values.data<float>()), static_cast<size_t>(values.numel()) * sizeof(float)});
 }
@@ -81,7 +81,8 @@ std::string base64(std::string_view bytes) {
 
 size_t content_hash(const Tensor& tensor) {
   const size_t bytes = static_cast<size_t>(tensor.numel() * size_of(tensor.dtype()));
-  return std::hash<std::string_view>()({static_cast<const char*>(tensor.raw()), bytes});
+  const Tensor values = tensor.detach().to(cpu);
+  return std::hash<std::string_view>()({static_cast<const char*>(values.raw()), bytes});
 }
 
 Shape truncated_shape(const Shape& shape, int64_t most, bool rows_first) {
@@ -123,10 +124,11 @@ Excerpt excerpt_of(const Tensor& tensor, int64_t most, Keep keep, bool rows_firs
 Excerpt columns_of(const Tensor& tensor, const std::vector<int64_t>& columns) {
   if (!tensor.defined()) return {};
   const NoGrad no_grad;
-  Excerpt excerpt{.shape = tensor.shape(),
-                  .values = index_select(tensor.detach(), -1, from_vector(columns, {std::ssize(columns)})),
-                  .columns = columns,
-                  .keep = Keep::all};
+  Excerpt excerpt{
+      .shape = tensor.shape(),
+      .values = index_select(tensor.detach(), -1, from_vector(columns, {std::ssize(columns)}).to(tensor.device())),
+      .columns = columns,
+      .keep = Keep::all};
   excerpt.hash = content_hash(excerpt.values);
   note_range(excerpt, tensor);
   return excerpt;

@@ -271,7 +271,7 @@ void save_gguf(const std::string& path, const GgufMetadata& metadata, const std:
   uint64_t offset = 0;
   for (const GgufTensor& tensor : tensors) {
     append_info(header, tensor, offset);
-    const Tensor values = tensor.values.detach().to(f32);
+    const Tensor values = tensor.values.detach().to(cpu).to(f32);
     check_finite(path, tensor, values);
     blocks.push_back(detail::to_blocks(values.data<float>(), values.numel(), tensor.type));
     blocks.back().resize(aligned(blocks.back().size(), kGgufAlignment));

@@ -23,7 +23,7 @@ void Graph::output(const std::string& name, const Value& value, const std::vecto
 std::string Graph::path_to(const std::string& name) const { return path_.empty() ? name : path_ + "." + name; }
 
 Graph::StoredTensor& Graph::held(const std::string& name, const Tensor& values, bool transposed) {
-  const auto [place, is_new] = stored_tensors_.try_emplace({values.raw(), to_string(values.shape())});
+  const auto [place, is_new] = stored_tensors_.try_emplace({values.device_raw(), to_string(values.shape())});
   if (is_new) {
     model_.tensors.push_back({path_to(name), values, values.rank() < 2 ? f32 : stored_, transposed});
     place->second = {{path_to(name)}, transposed, {}, {}};
@@ -64,7 +64,8 @@ Value Graph::number(double value) { return constant(full({}, value)); }
 Value Graph::whole(int64_t value) { return constant(full({}, value, i64)); }
 Value Graph::wholes(const std::vector<int64_t>& values) { return constant(from_vector(values, {std::ssize(values)})); }
 
-Value Graph::constant(const Tensor& values) {
+Value Graph::constant(const Tensor& given) {
+  const Tensor values = given.to(cpu);
   std::string key = to_string(values.shape());
   key.append(static_cast<const char*>(values.raw()), static_cast<size_t>(values.numel() * size_of(values.dtype())));
   Value& known = constants_[{values.dtype(), key}];

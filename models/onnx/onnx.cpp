@@ -79,7 +79,7 @@ Message outside(const OnnxTensor& tensor, const std::string& file, int64_t offse
 
 /// The values in the storage dtype.
 Tensor stored_values(const std::string& path, const OnnxTensor& tensor) {
-  Tensor values = tensor.values.detach();
+  Tensor values = tensor.values.detach().to(cpu);
   if (tensor.transposed) values = transpose(values, 0, 1);
   if (values.dtype() == tensor.stored) return values;
   Tensor stored = values.to(tensor.stored);

@@ -52,6 +52,16 @@ expect_fixture(german translations ${translate})
 expect_fixture(german alignments ${translate} --alignments)
 expect_fixture(english continuations generate --model ${FOLDER}/writer --max-new-tokens 12 --temperature 0)
 
+# The explorer copies what it shows.
+set(inspect inspect --model ${FOLDER}/writer --text "one two")
+set(with_device ${COMMAND})
+set(COMMAND ${on_cpu})
+expect_status(0 ${inspect} --out ${FOLDER}/cpu.html)
+string(REGEX MATCH "loss: [0-9.]+" loss "${out}")
+set(COMMAND ${with_device})
+expect_status(0 ${inspect} --device cuda --out ${FOLDER}/cuda.html)
+expect_text(out "${loss}\n")
+
 # A run that starts on the GPU and resumes on the CPU, and the other way around, has the losses of a run on the CPU.
 set(lines "")
 foreach(i RANGE 20)

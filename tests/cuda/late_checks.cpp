@@ -15,6 +15,7 @@
 #include "autograd/ops/elementwise/rounding.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/scatter.h"
+#include "autograd/ops/loss/ctc_loss.h"
 #include "autograd/ops/loss/loss.h"
 #include "autograd/ops/loss/probability_loss.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -71,6 +72,15 @@ TEST(LateChecks, HaveTheMessagesOfTheCpu) {
   expect_same([&](Device d) { return cast(on(tensor({1, 300}), d), u8); });
   expect_same([&](Device d) { return remainder(on(tensor({7, 8}, i64), d), on(tensor({2, 0}, i64), d)); });
   expect_same([&](Device d) { return bce_loss(on(tensor({0.5, 1.5}), d), on(tensor({0, 1}), d)); });
+  const auto ctc = [&](Device d, const Tensor& targets, const std::vector<int64_t>& target_lengths) {
+    return ctc_loss(on(zeros({5, 2, 4}), d), on(targets, d), on(tensor({5, 5}, i64), d),
+                    on(from_vector(target_lengths), d));
+  };
+  expect_same([&](Device d) { return ctc(d, tensor({{1, 2}, {3, 9}}, i64), {2, 3}); });
+  expect_same([&](Device d) { return ctc(d, tensor({{1, 2}, {3, 9}}, i64), {2, 2}); });
+  expect_same([&](Device d) { return ctc(d, tensor({{1, 2}, {3, 0}}, i64), {2, 2}); });
+  expect_same([&](Device d) { return ctc(d, tensor({1, 2, 3}, i64), {2, -1}); });
+  expect_same([&](Device d) { return ctc(d, tensor({1, 2, 3}, i64), {2, 2}); });
   expect_same([&](Device d) {
     Generator stream(1);
     return bernoulli(on(tensor({0.5, 0.25, -0.5}), d), stream);

@@ -7,6 +7,7 @@
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lu.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
 
@@ -129,14 +130,10 @@ Slogdet slogdet(const Tensor& a) {
 Tensor trace(const Tensor& a) {
   const Matrices all = matrices("trace", "a", a);
   const int64_t n = std::min(all.rows, all.columns);
-  Tensor y = empty(all.batch, a.options());
-  on_host("trace", a, [&]<class T>(const KernelCall& at, T) {
-    T* values = at.out<T>(y);
-    for (int64_t i = 0; i < all.count; ++i) {
-      values[i] = 0;
-      for (int64_t j = 0; j < n; ++j) values[i] += at.in<T>(a)[i * all.size() + j * all.columns + j];
-    }
-  });
+  // In the values of a matrix, those on its diagonal are columns + 1 apart.
+  const Tensor values = reshape(a.detach(), all.of(all.size()));
+  const int64_t end = n == 0 ? 0 : (n - 1) * (all.columns + 1) + 1;
+  const Tensor y = sum(slice(values, -1, {.start = 0, .end = end, .step = all.columns + 1}), {-1});
   return record(trace_op, {a}, y, {}, [m = all.rows, k = all.columns](const BackwardContext& c) -> Tensors {
     const Tensor dy = c.grad();
     const Tensor one = eye(std::max(m, k), dy.options());

@@ -13,6 +13,7 @@
 #include "autograd/ops/fused.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/indexing.h"
+#include "autograd/ops/index/positions.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/pad.h"
@@ -29,58 +30,49 @@ const Op ctc_loss_op({.name = "ctc_loss",
                                              "{blank}",
                                   .backward = {"dx{x} = −dy ⊙ the share of these paths with class c at frame t"}}});
 
-/// Checked targets: labels [N, S], lengths [N].
+/// Checked targets: labels [N, S], which are the blank past the end of each target; lengths [N].
 struct CtcTargets {
   Tensor targets, input_lengths, target_lengths;
   int64_t blank;
   bool zero_infinity;
 };
 
-void check_lengths(const char* name, const Tensor& lengths, int64_t sequences, int64_t most) {
+/// Lengths [N] in [0, most].
+Tensor checked_lengths(const char* name, const Tensor& lengths, int64_t sequences, int64_t most) {
   if (lengths.dtype() != i64)
     raise(ErrorKind::dtype, "ctc_loss: {} must be i64, got {}", name, to_string(lengths.dtype()));
   if (lengths.shape() != Shape{sequences} && !(sequences == 1 && lengths.rank() == 0))
     raise(ErrorKind::shape, "ctc_loss: {} must be [{}], got {}", name, sequences, to_string(lengths.shape()));
-  run_on_host("ctc_loss", lengths.device(), [&](const KernelCall& at) {
-    const int64_t* const values = at.in<int64_t>(lengths);
-    for (int64_t n = 0; n < sequences; ++n)
-      if (values[n] < 0 || values[n] > most)
-        raise(ErrorKind::index, "ctc_loss: {} {} of sequence {} is outside [0, {}]", name, values[n], n, most);
-  });
+  return checked_index("ctc_loss", name, reshape(lengths, {sequences}), most + 1);
 }
 
-/// Splits concatenated labels into rows padded to the longest target.
-Tensor rows_of_labels(const Tensor& targets, const std::vector<int64_t>& lengths) {
+/// Whether position i of row n is past the end of a target, [N, most].
+Tensor past_end(const Tensor& lengths, int64_t most) {
+  return ge(arange(most, lengths.options()), unsqueeze(lengths, 1));
+}
+
+/// Splits concatenated labels into rows padded to the longest target, whose length the host reads.
+Tensor rows_of_labels(const Tensor& targets, const Tensor& target_lengths) {
+  const std::vector<int64_t> lengths = target_lengths.to_vector<int64_t>();
   if (const int64_t all = std::accumulate(lengths.begin(), lengths.end(), int64_t{0}); all != targets.numel())
     raise(ErrorKind::shape, "ctc_loss: target_lengths add up to {}, targets are {}", all, to_string(targets.shape()));
   const int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
-  Tensor rows = zeros({std::ssize(lengths), longest}, targets.options());
-  run_on_host("ctc_loss", targets.device(), [&](const KernelCall& at) {
-    const int64_t* from = at.in<int64_t>(targets);
-    int64_t* to = at.out<int64_t>(rows);
-    for (const int64_t length : lengths) {
-      std::copy_n(from, length, to);
-      from += length;
-      to += longest;
-    }
-  });
-  return rows;
+  std::vector<int64_t> starts(lengths.size());
+  std::exclusive_scan(lengths.begin(), lengths.end(), starts.begin(), int64_t{0});
+  const Tensor first = from_vector(starts).to(target_lengths.device());
+  const Tensor places = unsqueeze(first, 1) + arange(longest, target_lengths.options());
+  const Tensor read = masked_fill(places, past_end(target_lengths, longest), 0);
+  return reshape(index_select(targets, 0, flatten(read)), read.shape());
 }
 
-void check_labels(const CtcTargets& s, int64_t classes) {
-  run_on_host("ctc_loss", s.targets.device(), [&](const KernelCall& at) {
-    const int64_t *labels = at.in<int64_t>(s.targets), *lengths = at.in<int64_t>(s.target_lengths);
-    for (int64_t n = 0; n < s.targets.size(0); ++n) {
-      for (int64_t i = 0; i < lengths[n]; ++i) {
-        const int64_t label = labels[n * s.targets.size(1) + i];
-        if (label < 0 || label >= classes)
-          raise(ErrorKind::index, "ctc_loss: label {} of sequence {} at position {} is outside [0, {})", label, n, i,
-                classes);
-        if (label == s.blank)
-          raise(ErrorKind::index, "ctc_loss: label {} of sequence {} at position {} is the blank", label, n, i);
-      }
-    }
-  });
+/// Labels [N, S], checked up to the end of each target and the blank past it, where any value may be given.
+Tensor checked_labels(const Tensor& labels, const Tensor& lengths, int64_t classes, int64_t blank) {
+  const Tensor past = past_end(lengths, labels.size(1));
+  const auto message = [shape = labels.shape(), blank](int64_t position) {
+    return fmt::format("the label at position {} is the blank {}", position_text(shape, position), blank);
+  };
+  check_none(ErrorKind::index, "ctc_loss", logical_and(eq(labels, blank), logical_not(past)), message);
+  return checked_index("ctc_loss", "label", masked_fill(labels, past, static_cast<double>(blank)), classes);
 }
 
 /// log_probs is [T, N, C].
@@ -94,22 +86,17 @@ CtcTargets checked_targets(const Tensor& log_probs, const Tensor& targets, const
           to_string(targets.shape()));
   if (o.blank < 0 || o.blank >= classes)
     raise(ErrorKind::config, "ctc_loss: blank {} is outside [0, {})", o.blank, classes);
-  check_lengths("input_lengths", input_lengths, sequences, frames);
-  check_lengths("target_lengths", target_lengths, sequences, targets.size(-1));
-  const Tensor lengths = reshape(target_lengths, {sequences});
-  const Tensor rows = targets.rank() == 2 ? targets : rows_of_labels(targets, lengths.to_vector<int64_t>());
-  CtcTargets ctc_targets{rows, reshape(input_lengths, {sequences}), lengths, o.blank, o.zero_infinity};
-  check_labels(ctc_targets, classes);
-  return ctc_targets;
+  const Tensor frame_counts = checked_lengths("input_lengths", input_lengths, sequences, frames),
+               lengths = checked_lengths("target_lengths", target_lengths, sequences, targets.size(-1));
+  const Tensor labels = targets.rank() == 2 ? targets : rows_of_labels(targets, lengths);
+  return {checked_labels(labels, lengths, classes, o.blank), frame_counts, lengths, o.blank, o.zero_infinity};
 }
 
 /// The labels with blanks between and around them, [N, 2 S + 1].
 Tensor states_of(const CtcTargets& s) {
   const Shape& shape = s.targets.shape();
   const Tensor blanks = full(shape, static_cast<double>(s.blank), s.targets.options());
-  // Labels past the end of a target may have any value, even one that is not a class.
-  const Tensor behind = ge(arange(shape[1], s.targets.options()), unsqueeze(s.target_lengths, 1));
-  const Tensor pairs = stack({blanks, masked_fill(s.targets, behind, static_cast<double>(s.blank))}, -1);
+  const Tensor pairs = stack({blanks, s.targets}, -1);
   return cat({reshape(pairs, {shape[0], 2 * shape[1]}),
               full({shape[0], 1}, static_cast<double>(s.blank), s.targets.options())},
              1);

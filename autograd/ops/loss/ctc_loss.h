@@ -26,7 +26,7 @@ struct CtcOptions {
 ///
 /// Error (shape) for other shapes and for lengths that do not add up to the labels; (dtype) for other dtypes; (index)
 /// for a length outside [0, T] or [0, S] and for a label that is outside [0, C) or the blank; (config) for a blank
-/// outside [0, C).
+/// outside [0, C). On a GPU, the host waits for the lengths of concatenated labels and for nothing else.
 Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
                 const Tensor& target_lengths, const CtcOptions& options = {});
 

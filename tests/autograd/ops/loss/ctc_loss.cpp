@@ -148,13 +148,13 @@ TEST(CtcLoss, RefusesInvalidShapesLengthsAndLabels) {
   EXPECT_TAPE_ERROR(ctc_loss(x, t, ones({2}), lengths), ErrorKind::dtype,
                     "ctc_loss: input_lengths must be i64, got f32");
   EXPECT_TAPE_ERROR(ctc_loss(x, t, labels_of({5, 6}), lengths), ErrorKind::index,
-                    "ctc_loss: input_lengths 6 of sequence 1 is outside [0, 5]");
+                    "ctc_loss: input_lengths 6 at position 1 is outside [0, 6)");
   EXPECT_TAPE_ERROR(ctc_loss(x, t, frames, labels_of({2, -1})), ErrorKind::index,
-                    "ctc_loss: target_lengths -1 of sequence 1 is outside [0, 2]");
+                    "ctc_loss: target_lengths -1 at position 1 is outside [0, 3)");
   EXPECT_TAPE_ERROR(ctc_loss(x, t, frames, labels_of({2, 2})), ErrorKind::index,
-                    "ctc_loss: label 0 of sequence 1 at position 1 is the blank");
+                    "ctc_loss: the label at position [1, 1] is the blank 0");
   EXPECT_TAPE_ERROR(ctc_loss(x, labels_of({{1, 4}, {3, 0}}), frames, lengths), ErrorKind::index,
-                    "ctc_loss: label 4 of sequence 0 at position 1 is outside [0, 4)");
+                    "ctc_loss: label 4 at position [0, 1] is outside [0, 4)");
   EXPECT_NO_THROW(ctc_loss(x, labels_of({{1, 2}, {3, 99}}), frames, lengths))
       << "values past the end of a target are not read";
   EXPECT_TAPE_ERROR(ctc_loss(x, t, frames, lengths, {.blank = 4}), ErrorKind::config,

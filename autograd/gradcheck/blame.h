@@ -16,6 +16,9 @@ struct Verdict {
   std::string text;
 };
 
+/// Whether operations can be checked one by one, which is done on the CPU only; if not, explains it in report.blame.
+bool can_find_guilty(const std::vector<NamedTensor>& variables, GradcheckReport& report);
+
 /// Checks every operation of a run on its own, in f64: compares its gradient function, on the values of the run and a
 /// random head (zero where no gradient arrives), with central differences of its outputs (computed by Replay). First
 /// checks all operations at once, along random directions of each input. Operations that deviate are then checked by

@@ -252,12 +252,7 @@ GradcheckResult GradcheckRun::judge(size_t which, const std::vector<ComparedGrad
 void GradcheckRun::find_guilty_operations(GradcheckReport& report) {
   const bool wrong = std::any_of(report.variables.begin(), report.variables.end(),
                                  [](const GradcheckResult& result) { return result.wrong > 0; });
-  if (!wrong || !options_.blame) return;
-  if (std::any_of(variables_.begin(), variables_.end(),
-                  [](const NamedTensor& variable) { return !variable.tensor.device().is_cpu(); })) {
-    report.blame = "Operations are checked one by one on the CPU only.";
-    return;
-  }
+  if (!wrong || !options_.blame || !can_find_guilty(variables_, report)) return;
   if (single_.f && options_.shadow) {
     report.blame = "Operations are not checked one by one for a function with its own f64 shadow.";
     return;

@@ -168,15 +168,18 @@ TEST_F(CudaTensors, CountTheMemoryTheyUse) {
 
 TEST_F(CudaTensors, CanBeGradientChecked) {
   const Tensor x = sample_normal({3, 4}).to(cuda), w = sample_normal({4, 2}, 2).to(cuda);
-  EXPECT_TRUE(gradcheck([](const Tensors& in) { return tanh(matmul(in[0], in[1])); }, {x, w}).ok());
-  const auto wrong = gradcheck(
-      [](const Tensors& in) {
-        return custom(
-            "wrong", {in[0]}, [](ForwardContext& c) { return square(c.input(0)); },
-            [](const BackwardContext& c) -> Tensors { return {c.grad()}; });
-      },
-      {x});
-  EXPECT_FALSE(wrong.ok());
+  const auto right = [](const Tensors& in) { return tanh(matmul(in[0], in[1])); };
+  EXPECT_TRUE(gradcheck(right, {x, w}).ok());
+  EXPECT_TRUE(gradgradcheck(right, {x, w}).ok());
+  const auto of_wrong = [](const Tensors& in) {
+    return custom(
+        "wrong", {in[0]}, [](ForwardContext& c) { return square(c.input(0)); },
+        [](const BackwardContext& c) -> Tensors { return {square(c.grad()).detach()}; });
+  };
+  for (const GradcheckReport& report : {gradcheck(of_wrong, {x}), gradgradcheck(of_wrong, {x})}) {
+    EXPECT_FALSE(report.ok());
+    EXPECT_EQ(report.blame, "Operations are checked one by one on the CPU only.");
+  }
 }
 
 /// Losses of a perceptron that learns products of its inputs; half of the steps on each device.

@@ -1,6 +1,7 @@
 # Builds and runs the consumer against a tree that find_package finds.
-#   cmake -D SOURCE=... -D FOLDER=... -D TREE=... [-D INSTALL=BUILD_TREE] -P check.cmake
-# With INSTALL the tree is installed from that build tree first.
+#   cmake -D SOURCE=... -D FOLDER=... -D TREE=... [-D INSTALL=BUILD_TREE] [-D EXAMPLE=NAME] -P check.cmake
+# With INSTALL the tree is installed from that build tree first. With EXAMPLE, SOURCE is the folder of an example, whose
+# program must print the text file next to it.
 file(REMOVE_RECURSE ${FOLDER})
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -24,6 +25,12 @@ if(INSTALL)
 endif()
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE} -B ${FOLDER} -D Tapeformer_ROOT=${TREE} -D CMAKE_BUILD_TYPE=Release)
 run(${CMAKE_COMMAND} --build ${FOLDER})
+if(EXAMPLE)
+  set(PROGRAM ${FOLDER}/${EXAMPLE})
+  set(EXPECTED ${SOURCE}/${EXAMPLE}.txt)
+  include(${CMAKE_CURRENT_LIST_DIR}/../examples/check.cmake)
+  return()
+endif()
 run(${FOLDER}/consumer)
 if(NOT output STREQUAL "the consumer works\n")
   message(FATAL_ERROR "the consumer printed: ${output}")

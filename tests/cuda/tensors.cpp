@@ -42,7 +42,7 @@ TEST_F(CudaTensors, MoveBetweenDevices) {
   EXPECT_EQ(sum(y).item(), 10);
 }
 
-/// The lines of docs/guide/devices.md.
+/// The lines of docs/guide/cuda.md.
 TEST_F(CudaTensors, AreUsedAsInTheGuide) {
   nn::Linear model(3, 4);
   Tensor x = randn({2, 3}, cuda);

@@ -1,7 +1,7 @@
 // Compares a page of documentation with the programs it shows:
 //   check_page PAGE.md EXAMPLES_SOURCES EXAMPLES_PROGRAMS [TABLE_SOURCE]
 // Each ```cpp block with a main() must equal one of the example files, and the ```text block after it must equal the
-// output of that program. Integers must be equal. Other numbers may differ by the relative tolerance that the page
+// output of that program. Each ```cuda block must equal a file too. Integers must be equal. Other numbers may differ by the relative tolerance that the page
 // states
 // (<!-- numbers within 0.01 -->) and by one in the last digit, because CPUs round differently. Numbers below 1e-6 are
 // rounding errors: any two of them are accepted as equal. With TABLE_SOURCE, the code in the second column of the
@@ -108,18 +108,22 @@ void compare(const std::string& name, const std::string& shown, const std::strin
                                std::to_string(i + 1) + " of its output, which is now:)\n" + printed);
 }
 
+/// Name of the file below `sources` with this extension and text. Throws if there is none.
+std::string file_with(const std::filesystem::path& sources, const std::string& extension, const std::string& text) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(sources))
+    if (entry.path().extension() == extension && read(entry.path()) == text) return entry.path().stem();
+  throw std::runtime_error("a program of the page is not in " + sources.string() + ":\n" + text);
+}
+
 void check(const std::string& page_path, const std::filesystem::path& sources, const std::filesystem::path& programs) {
   const std::string page = read(page_path);
   std::smatch stated;
   const bool states = std::regex_search(page, stated, std::regex("<!-- numbers within ([0-9.e-]+) -->"));
   const std::vector<Block> blocks = blocks_of(page);
   for (size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].language == "cuda") file_with(sources, ".cu", blocks[i].text);
     if (blocks[i].language != "cpp" || blocks[i].text.find("int main(") == std::string::npos) continue;
-    std::string name;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(sources))
-      if (entry.path().extension() == ".cpp" && read(entry.path()) == blocks[i].text) name = entry.path().stem();
-    if (name.empty())
-      throw std::runtime_error("a program of the page is not in " + sources.string() + ":\n" + blocks[i].text);
+    const std::string name = file_with(sources, ".cpp", blocks[i].text);
     if (i + 1 == blocks.size() || blocks[i + 1].language != "text")
       throw std::runtime_error(name + ": the page does not show its output");
     if (!states) throw std::runtime_error("the page does not state the tolerance of its numbers");

@@ -64,7 +64,7 @@ std::optional<Candidates> candidates(const Tensor& x, const Tensor& weight, cons
   rows.n = vocab_limit;
   const Tensor row = reshape(x, {1, -1});
   Tensor upper = empty({vocab_limit}, x.options()), lower = empty({rows.groups()}, x.options());
-  run_on_host("linear_max", x.device(), [&](const KernelCall& at) {
+  run_kernels("linear_max", x.device(), [&](const KernelCall& at) {
     kernels::int8_rows().bound(rows, at.in<float>(row), at.in<float>(bias), at.out<float>(upper), at.out<float>(lower));
   });
   const Tensor least = slice(topk(lower, top).values, 0, {.start = top - 1});

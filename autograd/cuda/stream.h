@@ -43,7 +43,8 @@ class LaunchingOperation : NonCopyable {
 /// failed.
 void wait_if_blocking(const char* name);
 
-/// A kernel, found by name on its first launch: `const Kernel softmax_f32("softmax_f32");`.
+/// A kernel, found by name on its first launch: `const Kernel softmax_f32("softmax_f32");`. Operations launch it in
+/// run_kernels() (autograd/ops/kernel_call.h).
 ///
 /// A launch allocates nothing and returns before the kernel has run. With TAPE_CUDA_BLOCKING=1 it waits for the kernel
 /// and throws Error (device) with its name and the operation's if it failed; without it, the next copy_to_host() or

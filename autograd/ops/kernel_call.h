@@ -104,7 +104,8 @@ void run_kernels_elsewhere(const char* operation, Device device, bool only_on_ho
 
 /// Calls body(at) with a KernelCall at, which calls kernels of the device. Kernels that the device does not have run on
 /// the host, on copies: the body is then called a second time, so it must have no other effects before its first
-/// kernel, and call either only one kernel or kernels of which a device has all or none.
+/// kernel, and call either only one kernel or kernels of which a device has all or none. On a GPU, body may launch
+/// kernels of the program (Kernel in autograd/cuda/stream.h).
 ///
 /// Flattened, since g++ would not inline a body that is also called through KernelBody.
 template <class Body>

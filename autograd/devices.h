@@ -26,6 +26,14 @@ struct Devices {
 /// Opens the driver on the first call.
 Devices devices();
 
+/// cuBLASLt, NVIDIA's library of matrix products, which those on a GPU use if it is installed.
+struct CublasLt {
+  int64_t version = 0;  ///< such as 130100 for 13.1.0; 0 if it cannot be used
+  std::string missing;  ///< why it cannot be used: "no cuBLASLt (libcublasLt.so.13 … not found …)"; empty if it can
+};
+/// Opens the driver and the library on the first call.
+CublasLt cublaslt();
+
 /// "cuda (NVIDIA H100 80GB HBM3)"; "cpu". Throws Error (device) if there is no such device.
 std::string describe(Device device);
 

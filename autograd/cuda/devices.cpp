@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "autograd/cuda/blas.h"
 #include "autograd/cuda/context.h"
 
 namespace tape {
@@ -23,6 +24,8 @@ Devices devices() {
     if (cuda_device::unsuitable_device(index).empty()) found.gpus.push_back(info_of(index));
   return found;
 }
+
+CublasLt cublaslt() { return {cuda_device::blas_version(), cuda_device::blas_unavailable().value_or("")}; }
 
 std::string describe(Device device) {
   if (device.is_cpu()) return to_string(device);

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Compiles every CUDA kernel for GPUs, as builds with TAPEFORMER_CUDA=ON do, and checks what ptxas reports: warnings and
+# register spills fail. `scripts/cuda.sh` compiles for sm_90 and to PTX, with --release for sm_80 too.
+#
+# Prints registers, shared memory, stack and spills of each kernel; the last line is "N passed, N failed", counting kernels and
+# sources that do not compile. Exit code 77 if there is no nvcc. Needs no GPU.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Kernels that may spill registers, one per line: ARCHITECTURE KERNEL BYTES REASON, where BYTES is the most that its spill stores
+# and loads may be together.
+allowed_spills=''
+
+architectures=(90)
+case "${1:-}" in
+  '') ;;
+  --release) architectures+=(80) ;;
+  *)
+    printf 'cuda: usage: scripts/cuda.sh [--release]\n' >&2
+    exit 2
+    ;;
+esac
+
+# Where cmake/TapeformerCuda.cmake looks.
+find_nvcc() {
+  local path
+  for path in "${NVCC:-}" "$(command -v nvcc || true)" "${CUDA_HOME:-}/bin/nvcc" "${CUDA_PATH:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
+    if [ -x "$path" ] && "$path" --version 2> /dev/null | grep -qE 'release (1[2-9]|[2-9][0-9])[.]'; then
+      printf '%s\n' "$path"
+      return
+    fi
+  done
+  return 1
+}
+if ! nvcc=$(find_nvcc); then
+  printf '%s\n' 'cuda: no nvcc of CUDA 12 or newer: install a CUDA toolkit, or' \
+    '`pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl` and' \
+    'NVCC=SITE_PACKAGES/nvidia/cu13/bin/nvcc scripts/cuda.sh' >&2
+  exit 77
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# Users' kernels include <tapeformer/...>.
+mkdir "$work/include"
+ln -s "$PWD" "$work/include/tapeformer"
+
+flags=(-fatbin -std=c++20 -O3 -lineinfo --expt-relaxed-constexpr -Xptxas -v -I. "-I$work/include")
+for architecture in "${architectures[@]}"; do
+  flags+=(-gencode "arch=compute_$architecture,code=[sm_$architecture,compute_$architecture]")
+done
+# compile SOURCE: leaves NAME.log, with "error" in its first line if nvcc fails.
+compile() {
+  local name=${1//\//_}
+  if ! "$nvcc" "${flags[@]}" -o "$work/$name.fatbin" "$1" > "$work/$name.text" 2>&1; then
+    printf 'error: %s does not compile\n' "$1" > "$work/$name.log"
+  fi
+  cat "$work/$name.text" >> "$work/$name.log"
+}
+# The largest first, so that no core is left alone with one at the end.
+mapfile -t sources < <(find . -path ./build -prune -o -name '*.cu' -printf '%s %P\n' | sort -rn | cut -d' ' -f2-)
+jobs=$(nproc)
+for source in "${sources[@]}"; do
+  while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+  compile "$source" &
+done
+wait
+
+# ptxas names a kernel, then its stack and spills, then its registers and shared memory, which it leaves out if there is none.
+awk -v allowed="$allowed_spills" '
+  function number(pattern,   text) {
+    if (!match($0, pattern)) return 0
+    text = substr($0, RSTART, RLENGTH)
+    sub(/ .*/, "", text)
+    return text + 0
+  }
+  BEGIN {
+    count = split(allowed, lines, "\n")
+    for (i = 1; i <= count; ++i) if (split(lines[i], words, " ") > 2) limit[words[1] " " words[2]] = words[3]
+    row = "%-6s %-44s %9s %7s %6s %6s\n"
+    printf row, "", "kernel", "registers", "shared", "stack", "spills"
+  }
+  FNR == 1 && /^error: / { broken = 1; ++failed }
+  FNR == 1 && !/^error: / { broken = 0 }
+  broken { print; next }
+  /: (warning|error)|^ptxas (warning|error)/ { print; ++failed }
+  /Compiling entry function/ { split($0, quoted, "\047"); kernel = quoted[2]; architecture = quoted[4] }
+  /bytes stack frame/ {
+    stack = number("[0-9]+ bytes stack frame")
+    spills = number("[0-9]+ bytes spill stores") + number("[0-9]+ bytes spill loads")
+  }
+  / Used [0-9]+ registers/ {
+    match($0, /[0-9]+ registers/)
+    registers = substr($0, RSTART, RLENGTH) + 0
+    printf row, architecture, kernel, registers, number("[0-9]+ bytes smem"), stack, spills
+    id = architecture " " kernel
+    if (spills > limit[id] + 0) {
+      failures = failures sprintf("%s spills %d bytes of registers, allowed are %d\n", id, spills, limit[id])
+      ++failed
+    } else {
+      ++passed
+    }
+  }
+  END {
+    printf "%s", failures
+    if (passed == 0) ++failed
+    printf "%d passed, %d failed\n", passed, failed
+    exit failed > 0
+  }' "$work"/*.log

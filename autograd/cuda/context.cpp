@@ -72,6 +72,7 @@ std::unique_ptr<Context> create_context(int index) {
   size_t total = 0;
   check(table.device_total_mem(&total, c.device), "cuDeviceTotalMem");
   c.total_memory = static_cast<int64_t>(total);
+  c.caching = !is_on("TAPE_CUDA_NO_MEMORY_CACHING");
   c.blocking = is_on("TAPE_CUDA_BLOCKING");
   check(table.primary_ctx_retain(&c.handle, c.device), "cuDevicePrimaryCtxRetain");
   check(table.ctx_set_current(c.handle), "cuCtxSetCurrent");

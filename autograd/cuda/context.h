@@ -31,6 +31,7 @@ struct Context : NonCopyable {
   int multiprocessors = 0;         ///< number of streaming multiprocessors
   int64_t shared_memory = 0;       ///< bytes of shared memory that a block can have at most
   int64_t total_memory = 0;        ///< bytes of device memory
+  bool caching = true;             ///< whether freed memory is kept (not with TAPE_CUDA_NO_MEMORY_CACHING=1)
   bool blocking = false;           ///< whether each launch waits for its kernel (TAPE_CUDA_BLOCKING=1)
 
   std::unique_ptr<MemoryPool> memory;                   ///< allocator of its memory

@@ -111,6 +111,8 @@ struct Driver {
   Result (*mem_set_access)(DevicePointer address, size_t bytes, const AccessDescription* access, size_t count);
   Result (*mem_unmap)(DevicePointer address, size_t bytes);
   Result (*mem_release)(unsigned long long handle);
+  Result (*mem_alloc)(DevicePointer* address, size_t bytes);
+  Result (*mem_free)(DevicePointer address);
   Result (*mem_host_alloc)(void** pointer, size_t bytes, unsigned flags);
   Result (*mem_free_host)(void* pointer);
   Result (*memcpy_to_device)(DevicePointer to, const void* from, size_t bytes, void* stream);

@@ -42,6 +42,10 @@ MemoryPool::~MemoryPool() = default;
 
 bool MemoryPool::contains(const void* address) const {
   const auto value = reinterpret_cast<uint64_t>(address);
+  if (!context_.caching) {
+    const std::lock_guard lock(mutex_);
+    return uncached_.count(value) != 0;
+  }
   return value >= begin_ && value - begin_ < pages_.size() * static_cast<uint64_t>(page_bytes_);
 }
 
@@ -51,6 +55,7 @@ void* MemoryPool::allocate(int64_t bytes, int64_t& capacity) {
     raise(ErrorKind::out_of_memory, "cuda: {} bytes requested, {} bytes in use, limit {} bytes", bytes,
           stats_.live_bytes, limit_);
   if (bytes > context_.total_memory) refuse(bytes);
+  if (!context_.caching) return allocate_uncached(bytes, capacity);
   const Driver& d = *context_.driver;
   const int64_t needed = round_up(std::max<int64_t>(bytes, 1) + d.guard_bytes, kDeviceAlignment);
   const auto range = lowest_free(needed);
@@ -65,10 +70,8 @@ void* MemoryPool::allocate(int64_t bytes, int64_t& capacity) {
   }
   split(range, needed);
   capacity = needed;
-  ++stats_.requests;
+  count_request(capacity);
   stats_.system_allocations += mapped_bytes_ != mapped;
-  stats_.live_bytes += capacity;
-  stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes);
   inform(range->first, bytes, capacity);
   return reinterpret_cast<void*>(range->first);
 }
@@ -77,10 +80,53 @@ void MemoryPool::free(void* pointer, int64_t capacity) noexcept {
   const std::lock_guard lock(mutex_);
   const auto address = reinterpret_cast<uint64_t>(pointer);
   inform(address, 0, capacity);
+  if (!context_.caching) {
+    stats_.live_bytes -= capacity;
+    freed_.push_back(address);
+    return;
+  }
   const auto range = ranges_.find(address);
   Addresses::node_type place = std::move(range->second.place);
   stats_.live_bytes -= range->second.bytes;
   add_free(merge_neighbors(range), std::move(place));
+}
+
+void MemoryPool::count_request(int64_t capacity) {
+  ++stats_.requests;
+  stats_.live_bytes += capacity;
+  stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes);
+}
+
+void* MemoryPool::allocate_uncached(int64_t bytes, int64_t& capacity) {
+  release_freed();
+  freed_.reserve(uncached_.size() + 1);  // so that freeing all of it allocates nothing
+  capacity = std::max<int64_t>(bytes, 1);
+  const Driver& d = *context_.driver;
+  DevicePointer address = 0;
+  const Result allocated = d.mem_alloc(&address, static_cast<size_t>(capacity));
+  if (allocated == result::out_of_memory) refuse(bytes);
+  check(allocated, "cuMemAlloc");
+  uncached_.emplace(address, capacity);
+  mapped_bytes_ += capacity;
+  count_request(capacity);
+  ++stats_.system_allocations;
+  inform(address, bytes, capacity);
+  return reinterpret_cast<void*>(address);
+}
+
+/// Returns freed allocations to the driver.
+void MemoryPool::release_freed() {
+  if (freed_.empty()) return;
+  const Driver& d = *context_.driver;
+  // Kernels that were launched may still use them.
+  flush_work(context_);
+  check(d.stream_synchronize(context_.stream), "cuMemFree");
+  for (; !freed_.empty(); freed_.pop_back()) {
+    check(d.mem_free(freed_.back()), "cuMemFree");
+    const auto allocation = uncached_.find(freed_.back());
+    mapped_bytes_ -= allocation->second;
+    uncached_.erase(allocation);
+  }
 }
 
 /// Informs an emulated device of an allocation, in the order of the work.
@@ -113,6 +159,7 @@ void MemoryPool::set_limit(int64_t bytes) {
 
 void MemoryPool::trim() {
   const std::lock_guard lock(mutex_);
+  release_freed();
   unmap_unused_pages();
 }
 

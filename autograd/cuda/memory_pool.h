@@ -18,13 +18,17 @@ namespace tape::cuda_device {
 /// therefore a function of what is allocated, so that a training step gets the same ones each time. Memory is mapped
 /// page by page where it is first needed and kept until trim(). All work of a device is in one stream, so freed memory
 /// can be reused at once.
+///
+/// With TAPE_CUDA_NO_MEMORY_CACHING=1 each request is an allocation of the driver instead, which is freed before the
+/// next request, so that tools such as compute-sanitizer know the bounds of every tensor. That waits for the device
+/// after each deallocation.
 class MemoryPool : NonCopyable {
  public:
   explicit MemoryPool(Context& context);
   ~MemoryPool();
 
-  /// Allocates at least `bytes` bytes, aligned to 512, and sets `capacity` to the number to pass to free(). Throws
-  /// Error (out_of_memory) if the limit or the device refuses.
+  /// Allocates at least `bytes` bytes, aligned to 512 (without caching, as the driver does), and sets `capacity` to the
+  /// number to pass to free(). Throws Error (out_of_memory) if the limit or the device refuses.
   void* allocate(int64_t bytes, int64_t& capacity);
   void free(void* pointer, int64_t capacity) noexcept;
   bool contains(const void* address) const;
@@ -44,6 +48,9 @@ class MemoryPool : NonCopyable {
   };
   using Ranges = std::map<uint64_t, Range>;
 
+  void* allocate_uncached(int64_t bytes, int64_t& capacity);
+  void release_freed();
+  void count_request(int64_t capacity);
   Ranges::iterator lowest_free(int64_t bytes);
   void split(Ranges::iterator range, int64_t bytes);
   void add_free(Ranges::iterator range, Addresses::node_type place);
@@ -56,12 +63,14 @@ class MemoryPool : NonCopyable {
   [[noreturn]] void refuse(int64_t bytes);
 
   Context& context_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   uint64_t begin_ = 0;                     // of the reserved addresses
   int64_t page_bytes_ = 0;                 // of a page
   std::vector<unsigned long long> pages_;  // the driver's handle of each page, 0 if it is not mapped
   Ranges ranges_;                          // all of the reserved addresses
   std::array<Addresses, 64> free_;         // free ranges by the binary logarithm of their size
+  std::map<uint64_t, int64_t> uncached_;   // sizes of allocations of the driver's
+  std::vector<uint64_t> freed_;            // those that are no longer in use
   int64_t mapped_bytes_ = 0;               // total size of mapped pages
   int64_t limit_ = int64_t{1} << 62;
   MemoryStats stats_;

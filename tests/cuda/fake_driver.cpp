@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "base/error.h"
 
@@ -92,6 +93,18 @@ Driver make_fake_table() {
   d.mem_set_access = [](DevicePointer, size_t, const AccessDescription*, size_t) { return 0; };
   d.mem_unmap = [](DevicePointer, size_t) { return ++in_use->unmapped, 0; };
   d.mem_release = [](unsigned long long handle) { return in_use->used_memory -= static_cast<int64_t>(handle), 0; };
+  d.mem_alloc = [](DevicePointer* address, size_t bytes) {
+    if (in_use->used_memory + static_cast<int64_t>(bytes) > in_use->total_memory) return result::out_of_memory;
+    in_use->used_memory += static_cast<int64_t>(bytes);
+    *address = (DevicePointer{2} << 40) + (in_use->allocated.size() << 20);
+    in_use->allocated.push_back(static_cast<int64_t>(bytes));
+    return result::success;
+  };
+  d.mem_free = [](DevicePointer address) {
+    const size_t index = (address - (DevicePointer{2} << 40)) >> 20;
+    in_use->used_memory -= std::exchange(in_use->allocated[index], 0);
+    return result::success;
+  };
   d.mem_host_alloc = [](void** pointer, size_t bytes, unsigned) {
     static char memory[512];
     return bytes > sizeof memory ? result::out_of_memory : (*pointer = memory, result::success);

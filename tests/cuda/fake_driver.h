@@ -30,6 +30,7 @@ class FakeDriver : NonCopyable {
   int64_t total_memory = int64_t{1} << 30;
   int64_t used_memory = 0;
   int mapped = 0, unmapped = 0, synchronized = 0;  // numbers of calls
+  std::vector<int64_t> allocated;                  // bytes of each allocation of the driver, 0 once it is freed
   std::vector<std::string> functions;              // that modules contain
 
   static constexpr int64_t kPage = 2 << 20;  // granularity of memory

@@ -1,6 +1,7 @@
 #include "autograd/cuda/memory.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 #include <utility>
 #include <vector>
@@ -185,6 +186,40 @@ TEST(CudaMemory, MemoryOfAnotherDriverIsIgnored) {
     return Block(1024);
   }();
   block.release();
+}
+
+/// Contexts that are created while it exists have no cache.
+struct NoMemoryCaching {
+  NoMemoryCaching() { setenv("TAPE_CUDA_NO_MEMORY_CACHING", "1", 1); }
+  ~NoMemoryCaching() { unsetenv("TAPE_CUDA_NO_MEMORY_CACHING"); }
+};
+
+TEST(CudaMemory, EachRequestIsAnAllocationOfTheDriverWithoutCaching) {
+  const NoMemoryCaching off;
+  FakeDriver fake;
+  fake.total_memory = 10000;
+  const Block a(1000), b(3000);
+  EXPECT_EQ(fake.allocated, (std::vector<int64_t>{1000, 3000}));
+  EXPECT_EQ(fake.mapped, 0);
+  EXPECT_EQ(stats().live_bytes, 4000);
+  EXPECT_EQ(stats().system_allocations, 2);
+  b.release();
+  EXPECT_EQ(stats().live_bytes, 1000);
+  EXPECT_EQ(stats().cached_bytes, 3000);
+  EXPECT_EQ(fake.synchronized, 0);
+  // The next request waits for kernels that may still use it.
+  const Block c(0);
+  EXPECT_EQ(fake.synchronized, 1);
+  EXPECT_EQ(fake.allocated, (std::vector<int64_t>{1000, 0, 1}));
+  EXPECT_EQ(stats().cached_bytes, 0);
+  EXPECT_TAPE_ERROR(Block(9000), ErrorKind::out_of_memory,
+                    "cuda: out of memory: 9000 bytes requested, 8999 of 10000 bytes free on the device, 1001 bytes in "
+                    "use, 0 bytes cached");
+  a.release();
+  c.release();
+  empty_cache();
+  EXPECT_EQ(fake.used_memory, 0);
+  EXPECT_EQ(stats().cached_bytes, 0);
 }
 
 TEST(CudaMemory, PinnedMemoryIsReportedIfRefused) {

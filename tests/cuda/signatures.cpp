@@ -44,6 +44,8 @@ TEST(CudaSignatures, FunctionsMatchTheHeader) {
   EXPECT_MATCH(mem_set_access, cuMemSetAccess);
   EXPECT_MATCH(mem_unmap, cuMemUnmap);
   EXPECT_MATCH(mem_release, cuMemRelease);
+  EXPECT_MATCH(mem_alloc, cuMemAlloc);
+  EXPECT_MATCH(mem_free, cuMemFree);
   EXPECT_MATCH(mem_host_alloc, cuMemHostAlloc);
   EXPECT_MATCH(mem_free_host, cuMemFreeHost);
   EXPECT_MATCH(memcpy_to_device, cuMemcpyHtoDAsync);

@@ -68,6 +68,26 @@ bool DeviceMemory::create(size_t bytes) {
   return true;
 }
 
+char* DeviceMemory::allocate(size_t bytes, size_t page) {
+  const size_t pages = (bytes / page + 1) * page;  // with unused bytes after the allocation
+  size_t offset = 0;
+  for (const auto& [begin, size] : blocks_) {
+    if (begin - offset >= pages) break;
+    offset = begin + size;
+  }
+  if (reserved_ - offset < pages || !create(pages)) return nullptr;
+  blocks_[offset] = pages;
+  map(begin_ + offset, pages);
+  return begin_ + offset;
+}
+
+void DeviceMemory::free(char* address) {
+  const auto block = blocks_.find(static_cast<size_t>(address - begin_));
+  unmap(address, block->second);
+  release(block->second);
+  blocks_.erase(block);
+}
+
 void DeviceMemory::map(char* address, size_t bytes) {
   top_ = std::max(top_, static_cast<size_t>(address - begin_) + bytes);
 }

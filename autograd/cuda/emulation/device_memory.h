@@ -42,6 +42,9 @@ class DeviceMemory : NonCopyable {
   /// Takes physical memory, or returns false if less is left.
   bool create(size_t bytes);
   void release(size_t bytes) { used_ -= bytes; }
+  /// An allocation of its own, in pages of `page` bytes, or null if too little is left.
+  char* allocate(size_t bytes, size_t page);
+  void free(char* address);
   void map(char* address, size_t bytes);
   void unmap(char* address, size_t bytes);
   /// Changes allocated(), and what kernels can access. Fresh memory is unwritten.
@@ -70,6 +73,7 @@ class DeviceMemory : NonCopyable {
   int accesses_ = 0;
   std::recursive_mutex mutex_;
   Allocations allocated_;
+  std::map<size_t, size_t> blocks_;  // bytes by offset, of allocate()
   std::unique_ptr<Region> region_;
 };
 

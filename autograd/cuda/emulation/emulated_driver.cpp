@@ -116,6 +116,15 @@ Driver make_driver() {
     return device_memory()->unmap(at(address), bytes), result::success;
   };
   d.mem_release = [](unsigned long long handle) { return device_memory()->release(handle), result::success; };
+  d.mem_alloc = [](DevicePointer* address, size_t bytes) {
+    const auto lock = work_queue().lock();
+    *address = reinterpret_cast<DevicePointer>(device_memory()->allocate(bytes, kPageBytes));
+    return *address ? result::success : result::out_of_memory;
+  };
+  d.mem_free = [](DevicePointer address) {
+    const auto lock = work_queue().lock();
+    return device_memory()->free(at(address)), result::success;
+  };
   d.mem_host_alloc = [](void** pointer, size_t bytes, unsigned) {
     const auto lock = work_queue().lock();
     return (*pointer = pinned_memory().allocate(bytes)) ? result::success : result::out_of_memory;

@@ -37,6 +37,8 @@ void load_functions(FunctionLoader& loader, Driver& driver) {
   loader.load(driver.mem_set_access, "cuMemSetAccess");
   loader.load(driver.mem_unmap, "cuMemUnmap");
   loader.load(driver.mem_release, "cuMemRelease");
+  loader.load(driver.mem_alloc, "cuMemAlloc_v2");
+  loader.load(driver.mem_free, "cuMemFree_v2");
   loader.load(driver.mem_host_alloc, "cuMemHostAlloc");
   loader.load(driver.mem_free_host, "cuMemFreeHost");
   loader.load(driver.memcpy_to_device, "cuMemcpyHtoDAsync_v2");

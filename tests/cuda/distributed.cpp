@@ -1,10 +1,10 @@
 // Data-parallel training with the parameters on a GPU: the exchanges are between hosts.
 #include "train/distributed/distributed.h"
+#include "tests/cuda/test_device.h"
 
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/cuda/emulation/emulation.h"
 #include "autograd/ops.h"
 #include "autograd/random.h"
 #include "nn/linear.h"
@@ -45,7 +45,7 @@ Tensors weights_after(Device device, const DistributedOptions& options) {
 }
 
 TEST(CudaRanks, TrainAsOnTheCpu) {
-  const cuda_device::emulation::EmulatedDevice device;
+  const cuda_device::TestDevice device;
   for (const DistributedOptions& options :
        {DistributedOptions{}, DistributedOptions{.sharding = Sharding::optimizer},
         DistributedOptions{.sharding = Sharding::gradients}, DistributedOptions{.bf16 = true}}) {

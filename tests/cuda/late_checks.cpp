@@ -8,7 +8,6 @@
 
 #include "autograd/create.h"
 #include "autograd/cuda/context.h"
-#include "autograd/cuda/emulation/emulation.h"
 #include "autograd/distributions.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
@@ -21,19 +20,20 @@
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/random.h"
 #include "optim/adam.h"
+#include "tests/cuda/test_device.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
 
+using cuda_device::TestDevice;
 using cuda_device::waits;
-using cuda_device::emulation::EmulatedDevice;
 
 Tensor ids_on_device(const std::vector<int64_t>& values) { return from_vector(values).to(cuda); }
 
 TEST(LateChecks, ThrowWhenTheHostWaits) {
-  const EmulatedDevice device;
+  const TestDevice device;
   const Tensor weight = ones({5, 3}, {f32, cuda});
   const int64_t before = waits();
   embedding(weight, ids_on_device({0, 4, 5, 1}));
@@ -46,7 +46,7 @@ TEST(LateChecks, ThrowWhenTheHostWaits) {
 }
 
 TEST(LateChecks, HaveTheMessagesOfTheCpu) {
-  const EmulatedDevice device;
+  const TestDevice device;
   const auto expect_same = [](const std::function<Tensor(Device)>& call) {
     std::string here;
     try {
@@ -89,7 +89,7 @@ TEST(LateChecks, HaveTheMessagesOfTheCpu) {
 
 TEST(LateChecks, ThrowInTheOperationIfLaunchesWait) {
   setenv("TAPE_CUDA_BLOCKING", "1", 1);
-  const EmulatedDevice device;
+  const TestDevice device;
   const Tensor weight = ones({5, 3}, {f32, cuda});
   EXPECT_TAPE_ERROR(embedding(weight, ids_on_device({8})), ErrorKind::index,
                     "embedding: id 8 at position 0 is outside [0, 5)");
@@ -97,7 +97,7 @@ TEST(LateChecks, ThrowInTheOperationIfLaunchesWait) {
 }
 
 TEST(LateChecks, AreKeptWithoutLimit) {
-  const EmulatedDevice device;
+  const TestDevice device;
   const Tensor weight = ones({2, 1}, {f32, cuda}), ids = ids_on_device({1});
   for (int i = 0; i < 5000; ++i) embedding(weight, ids);
   embedding(weight, ids_on_device({2}));
@@ -105,7 +105,7 @@ TEST(LateChecks, AreKeptWithoutLimit) {
 }
 
 TEST(LateChecks, StopUpdatesAfterAFailedOne) {
-  const EmulatedDevice device;
+  const TestDevice device;
   Tensor weight = ones({5, 3}, {f32, cuda}).requires_grad_(true);
   optim::Adam adam({weight});
   const auto step = [&](const std::vector<int64_t>& ids) {
@@ -124,7 +124,7 @@ TEST(LateChecks, StopUpdatesAfterAFailedOne) {
 }
 
 TEST(LateChecks, NameTheParameterWhoseGradientIsNotFinite) {
-  const EmulatedDevice device;
+  const TestDevice device;
   Tensor first = ones({2}, {f32, cuda}).requires_grad_(true), second = ones({3}, {f32, cuda}).requires_grad_(true);
   optim::Adam adam({first, second});
   (sum(first) + sum(second * NAN)).backward();

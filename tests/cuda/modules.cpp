@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/cuda/emulation/emulation.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/random.h"
 #include "nn/gradcheck/check.h"
+#include "tests/cuda/test_device.h"
 
 namespace tape {
 namespace {
@@ -35,7 +35,7 @@ Tensors values_of(const nn::ModuleCheck& check, Device device) {
 }
 
 TEST(CudaModules, GiveTheValuesAndGradientsOfTheCpu) {
-  const cuda_device::emulation::EmulatedDevice device;
+  const cuda_device::TestDevice device;
   for (const nn::ModuleCheck* check : nn::registered_module_checks()) {
     SCOPED_TRACE(std::string(check->type()) + ": " + check->label());
     try {

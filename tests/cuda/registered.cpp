@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/cuda/emulation/emulation.h"
 #include "autograd/gradcheck/registered.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/random.h"
 #include "autograd/tape/op.h"
+#include "tests/cuda/test_device.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -55,7 +55,7 @@ bool close(const Tensor& a, const Tensor& b) {
 }
 
 TEST(CudaOperations, GiveTheValuesAndGradientsOfTheCpu) {
-  const cuda_device::emulation::EmulatedDevice device;
+  const cuda_device::TestDevice device;
   for (const Op* op : registered_ops()) {
     const std::vector<Values> here = values_of(*op, cpu), there = values_of(*op, cuda);
     for (size_t i = 0; i < here.size(); ++i) {
@@ -73,7 +73,7 @@ TEST(CudaOperations, GiveTheValuesAndGradientsOfTheCpu) {
 /// Expects that every sample of every registered operation passes the gradient check with its tensors on the device,
 /// along random directions (GradcheckOptions) unless `directions` is 0.
 void expect_right_gradients(Derivative derivative, int64_t directions) {
-  const cuda_device::emulation::EmulatedDevice device;
+  const cuda_device::TestDevice device;
   const DeviceScope on_device(cuda);
   for (const Op* op : registered_ops()) {
     const RegisteredCheck check = check_of(*op);

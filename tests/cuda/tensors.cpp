@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/cuda/emulation/emulation.h"
 #include "autograd/custom.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/io/npy.h"
@@ -20,6 +19,7 @@
 #include "nn/linear.h"
 #include "nn/sequential.h"
 #include "optim/adam.h"
+#include "tests/cuda/test_device.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tensors.h"
@@ -29,7 +29,7 @@ namespace {
 
 class CudaTensors : public testing::Test {
  protected:
-  cuda_device::emulation::EmulatedDevice device_;
+  cuda_device::TestDevice device_;
 };
 
 TEST_F(CudaTensors, MoveBetweenDevices) {
@@ -83,8 +83,9 @@ TEST_F(CudaTensors, AreCreatedOnTheDeviceOfTheScope) {
 
 TEST_F(CudaTensors, DrawTheSameRandomValuesAsTheCpu) {
   Generator here(3), there(3);
-  EXPECT_TRUE(tensors_equal(randn({100}, f32, here), randn({100}, {f32, cuda}, there).to(cpu)));
-  EXPECT_TRUE(tensors_equal(rand({100}, f64, here), rand({100}, {f64, cuda}, there).to(cpu)));
+  const double tolerance = cuda_device::test_on_gpu() ? 1e-6 : 0;
+  EXPECT_TRUE(tensors_near(randn({100}, f32, here), randn({100}, {f32, cuda}, there).to(cpu), tolerance));
+  EXPECT_TRUE(tensors_near(rand({100}, f64, here), rand({100}, {f64, cuda}, there).to(cpu), tolerance));
 }
 
 TEST_F(CudaTensors, SendGradientsBackToTheirDevice) {
@@ -210,6 +211,17 @@ TEST_F(CudaTensors, TrainAPerceptronAsOnTheCpu) {
     EXPECT_NEAR(there[i], here[i], 1e-10) << "step " << i;
     EXPECT_NEAR(moved[i], here[i], 1e-10) << "step " << i;
   }
+}
+
+TEST(CudaMemoryCaching, DoesNotChangeWhatIsComputed) {
+  const auto on_device = [] {
+    const cuda_device::TestDevice device;
+    return trained(cuda, cuda);
+  };
+  const std::vector<double> with = on_device();
+  setenv("TAPE_CUDA_NO_MEMORY_CACHING", "1", 1);
+  EXPECT_EQ(on_device(), with);
+  unsetenv("TAPE_CUDA_NO_MEMORY_CACHING");
 }
 
 }  // namespace

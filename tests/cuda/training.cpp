@@ -5,7 +5,6 @@
 
 #include "autograd/create.h"
 #include "autograd/cuda/context.h"
-#include "autograd/cuda/emulation/emulation.h"
 #include "autograd/cuda/graph.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
@@ -13,6 +12,7 @@
 #include "models/encoder_decoders/transformer.h"
 #include "optim/adamw.h"
 #include "optim/clip.h"
+#include "tests/cuda/test_device.h"
 
 namespace tape {
 namespace {
@@ -62,20 +62,21 @@ std::vector<double> transformer_losses(DType dtype, Device device) {
 }
 
 void expect_near(const std::vector<double>& here, const std::vector<double>& there, double tolerance) {
-  for (size_t step = 0; step < here.size(); ++step) EXPECT_NEAR(there[step], here[step], tolerance) << "step " << step;
+  for (size_t step = 0; step < here.size(); ++step)
+    EXPECT_NEAR(there[step], here[step], cuda_device::test_tolerance(tolerance)) << "step " << step;
 }
 
 using Losses = std::vector<double> (*)(DType, Device);
 
 std::vector<double> device_losses(Losses losses, DType dtype) {
-  const cuda_device::emulation::EmulatedDevice device;
+  const cuda_device::TestDevice device;
   return losses(dtype, cuda);
 }
 
 /// Losses with steps as graphs. After three steps they contain all that values on the host do not part into pieces.
 std::vector<double> graph_losses(Losses losses, DType dtype) {
   setenv("TAPE_CUDA_GRAPHS", "1", 1);
-  const cuda_device::emulation::EmulatedDevice device;
+  const cuda_device::TestDevice device;
   std::vector<double> all = losses(dtype, cuda);
   unsetenv("TAPE_CUDA_GRAPHS");
   const cuda_device::GraphStatistics launches = cuda_device::graph_statistics();

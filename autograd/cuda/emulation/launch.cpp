@@ -120,6 +120,8 @@ Result launch_emulated(void* function, unsigned grid_x, unsigned grid_y, unsigne
   return result::success;
 }
 
+std::vector<const RegisteredKernel*> emulated_kernels() { return registered_kernels.all(); }
+
 Result find_emulated_kernel(void** function, const char* name) {
   for (const RegisteredKernel* kernel : registered_kernels.all()) {
     if (std::strcmp(kernel->name, name) != 0) continue;

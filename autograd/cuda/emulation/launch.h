@@ -37,7 +37,9 @@ Result launch_emulated(void* function, unsigned grid_x, unsigned grid_y, unsigne
                        unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream, void** arguments,
                        void** extra);
 
-/// Finds a registered kernel by name.
+/// All kernels that were compiled for the emulated device.
+std::vector<const RegisteredKernel*> emulated_kernels();
+/// Finds one by name.
 Result find_emulated_kernel(void** function, const char* name);
 
 }  // namespace tape::cuda_device::emulation

@@ -12,18 +12,18 @@
 #include <type_traits>
 #include <vector>
 
-#include "autograd/cuda/emulation/emulation.h"
 #include "autograd/kernels/runtime/common/isa.h"
 #include "tests/cuda/device_array.h"
+#include "tests/cuda/test_device.h"
 
-// Entries of CUDA's kernel tables on the emulated device, compared with those of the CPU.
+// Entries of CUDA's kernel tables on the test device (the emulated one or a GPU), compared with those of the CPU.
 
 namespace tape::beside_cpu {
 
 template <class T>
 using Array = std::vector<T>;
 using cuda_device::DeviceArray;
-using cuda_device::emulation::EmulatedDevice;
+using cuda_device::TestDevice;
 
 inline constexpr kernels::Target kOnDevice{Device(Device::Kind::cuda, 0)};
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -83,18 +83,20 @@ Array<T> special_and_random(int64_t n, uint32_t seed = 1, double low = -3, doubl
 template <class T>
 constexpr double kTolerance = std::is_same_v<T, double> ? 1e-12 : 4e-6;
 
-/// Expects that each value differs from the CPU's by at most `tolerance` times its magnitude plus `size`; integers,
+/// Expects that each value differs from the CPU's by at most test_tolerance(tolerance) times its magnitude plus
+/// `size`; integers,
 /// infinities and NaN must be equal.
 template <class T>
 void expect_close(const Array<T>& device, const Array<T>& cpu, const char* what, double size = 1,
                   double tolerance = kTolerance<T>) {
   ASSERT_EQ(device.size(), cpu.size());
+  const double allowed = cuda_device::test_tolerance(tolerance);
   for (size_t i = 0; i < cpu.size(); ++i) {
     if (device[i] == cpu[i]) continue;
     bool close = false;
     if constexpr (std::is_floating_point_v<T>) {
       const double a = static_cast<double>(device[i]), b = static_cast<double>(cpu[i]);
-      close = std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) <= tolerance * (std::abs(b) + size)
+      close = std::isfinite(a) && std::isfinite(b) ? std::abs(a - b) <= allowed * (std::abs(b) + size)
                                                    : std::isnan(a) && std::isnan(b);
     }
     ASSERT_TRUE(close) << what << ": value " << i << " of " << cpu.size() << " is " << +device[i] << ", on the CPU "
@@ -109,9 +111,9 @@ void expect_same_bits(const Array<T>& a, const Array<T>& b, const char* what) {
         << what << ": value " << i << " is " << +a[i] << ", not " << +b[i];
 }
 
-/// The result of run(), which must have the same bits in every schedule.
+/// The result of run(), which must have the same bits in every schedule, and in three runs on a GPU.
 template <class Run>
-auto in_every_schedule(EmulatedDevice& device, const Run& run) {
+auto in_every_schedule(TestDevice& device, const Run& run) {
   device.set_schedule(0);
   auto result = run();
   for (int schedule : {1, 2}) {
@@ -122,7 +124,7 @@ auto in_every_schedule(EmulatedDevice& device, const Run& run) {
 }
 /// Runs cpu(pointer) on a copy of `start` and cuda(pointer) on one in device memory, and expects the same values.
 template <class T, class Cpu, class Cuda>
-void expect_same_results(EmulatedDevice& device, const Array<T>& start, const Cpu& cpu, const Cuda& cuda) {
+void expect_same_results(TestDevice& device, const Array<T>& start, const Cpu& cpu, const Cuda& cuda) {
   Array<T> expected = start;
   cpu(expected.data());
   const Array<T> actual = in_every_schedule(device, [&] {
@@ -144,7 +146,7 @@ class KernelTest : public testing::Test {
     return in_every_schedule(device, run);
   }
 
-  EmulatedDevice device;
+  TestDevice device;
 };
 using BothTypes = testing::Types<float, double>;
 

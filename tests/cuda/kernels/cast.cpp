@@ -26,7 +26,7 @@ std::vector<uint8_t> bytes_of(Element element, const std::vector<double>& values
 }
 
 TEST(CudaCast, ConvertsBetweenAllElementsAsTheCpu) {
-  EmulatedDevice device;
+  TestDevice device;
   std::vector<double> values = {0,    -0.0,  1,    -1,   0.5,    -2.5,   255, 256,      65504,     65520,
                                 1e-7, 3e-42, 1e30, 1e39, 0x1p31, 0x1p63, NAN, INFINITY, -INFINITY, 1.00390625};
   for (int i = 0; i < 400; ++i) values.push_back(std::ldexp(i * 0.37 - 70, i % 40 - 20));

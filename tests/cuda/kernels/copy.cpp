@@ -44,7 +44,7 @@ std::vector<E> numbers(int64_t count) {
 
 template <class E>
 void expect_copies() {
-  EmulatedDevice device;
+  TestDevice device;
   for (const Case& c : kCases) {
     SCOPED_TRACE("rank " + std::to_string(c.places.rank) + ", " + std::to_string(count(c.places)) + " elements");
     const std::vector<E> x = numbers<E>(c.storage);
@@ -75,7 +75,7 @@ TEST(CudaCopy, StridedElementsOfEverySize) {
 
 template <class E>
 void expect_fills() {
-  EmulatedDevice device;
+  TestDevice device;
   const uint64_t element = element_of(static_cast<E>(0x123456789abcdef0));
   for (const int64_t n : kCounts)
     expect_same_results(
@@ -91,7 +91,7 @@ TEST(CudaCopy, FillsWithElementsOfEverySize) {
 }
 
 TEST(CudaCopy, RotatesRowsByAnyNumberOfBytes) {
-  EmulatedDevice device;
+  TestDevice device;
   for (const int64_t size : {1, 3, 8, 40, 1000})
     for (const int64_t right : {int64_t{0}, size / 3, size / 2 / 8 * 8, size / 4 * 2, size}) {
       const std::vector<uint8_t> x = numbers<uint8_t>(5 * size);

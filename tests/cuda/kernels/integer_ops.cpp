@@ -61,7 +61,7 @@ TEST_F(CudaIntegers, NegativePowers) {
 }
 
 template <class E>
-void expect_selection(EmulatedDevice& device, const Broadcast& plan) {
+void expect_selection(TestDevice& device, const Broadcast& plan) {
   const auto elements_of = [&](int operand, int64_t low, int64_t high) {
     std::vector<E> values;
     for (const int64_t value : random_integers(elements(plan, operand), low, high, static_cast<uint32_t>(operand + 3)))

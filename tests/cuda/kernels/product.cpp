@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "autograd/cuda/blas.h"
 #include "autograd/kernels/runtime/common/work.h"
 #include "tests/cuda/kernels/beside_cpu.h"
 
@@ -124,7 +125,7 @@ TYPED_TEST(CudaProduct, IsThatOfTheCpuForABatch) {
 }
 
 TYPED_TEST(CudaProduct, MakesOneCallPerStrideOfABatch) {
-  const bool blas = TypeParam::kBlas;
+  const bool blas = TypeParam::kBlas && !cuda_device::blas_unavailable();
   const Broadcast strided{.rank = 1, .sizes = {6}, .strides = {{1}, {1}, {1}}},
       rows{.rank = 2, .sizes = {2, 3}, .strides = {{3, 1}, {1, 0}, {3, 1}}},
       first{.rank = 2, .sizes = {2, 3}, .strides = {{3, 1}, {0, 1}, {3, 1}}};
@@ -135,7 +136,7 @@ TYPED_TEST(CudaProduct, MakesOneCallPerStrideOfABatch) {
 }
 
 TEST(CudaFlops, AreCountedAsOnTheCpu) {
-  const cuda_device::emulation::EmulatedDevice device;
+  const TestDevice device;
   const Gemm shape{.m = 5, .n = 6, .k = 7, .lda = 7, .ldb = 6, .ldc = 6};
   const Broadcast batch{.rank = 1, .sizes = {3}, .strides = {{35}, {42}, {30}}};
   const DeviceArray<float> a(random_values<float>(105, 1)), b(random_values<float>(126, 2)), c(90);
@@ -166,10 +167,13 @@ class CudaHalfProduct : public KernelTest<float> {
   /// A result must be the f32 product's, rounded once, within what the order of the sums may change.
   static void expect_rounded(const Array<T>& device, const Array<float>& product, int64_t k) {
     ASSERT_EQ(device.size(), product.size());
-    constexpr float kUnit = std::is_same_v<T, Half> ? 0x1p-11f : 0x1p-8f;
+    constexpr double kUnit = std::is_same_v<T, Half> ? 0x1p-11 : 0x1p-8;
+    const double order = cuda_device::test_tolerance(0x1p-22 * static_cast<double>(k + 1) + 0x1p-24);
     for (size_t i = 0; i < product.size(); ++i) {
-      const float bound = kUnit * std::abs(product[i]) + 0x1p-22f * static_cast<float>(k + 1) + 0x1p-24f;
-      ASSERT_LE(std::abs(static_cast<float>(device[i]) - product[i]), bound) << "value " << i;
+      const double size = std::abs(static_cast<double>(product[i]));
+      const double bound = kUnit * size + order;
+      ASSERT_LE(std::abs(static_cast<double>(static_cast<float>(device[i])) - static_cast<double>(product[i])), bound)
+          << "value " << i;
     }
   }
 

@@ -34,7 +34,7 @@ struct TakeOperands {
 
 template <class E>
 void expect_takes_and_writes() {
-  EmulatedDevice device;
+  TestDevice device;
   for (const AxisShape& s : kTakeShapes) {
     SCOPED_TRACE(text(s));
     TakeOperands<E> o(s);
@@ -82,7 +82,7 @@ TEST(CudaTake, ElementsOfEverySize) {
 }
 
 TEST(CudaTake, MarksOfTheLastWrites) {
-  EmulatedDevice device;
+  TestDevice device;
   for (const AxisShape& s : kTakeShapes) {
     SCOPED_TRACE(text(s));
     TakeOperands<uint8_t> o(s);
@@ -108,7 +108,7 @@ TEST(CudaTake, MarksOfTheLastWrites) {
 Finding* finding_at(int64_t* values) { return reinterpret_cast<Finding*>(values); }
 
 TEST(CudaTake, IndicesAreChecked) {
-  EmulatedDevice device;
+  TestDevice device;
   for (const int64_t n : kCounts)
     for (const int64_t bad : {int64_t{-1}, int64_t{0}, n / 2, n - 1})
       for (const int64_t value : {int64_t{100}, int64_t{-6}, INT64_MAX, INT64_MIN, int64_t{-77}}) {
@@ -128,7 +128,7 @@ TEST(CudaTake, IndicesAreChecked) {
 }
 
 TEST(CudaTake, FindingsOfFlagsAndPositions) {
-  EmulatedDevice device;
+  TestDevice device;
   for (const int64_t n : {1, 33, 5000})
     for (const int64_t first : {int64_t{-1}, int64_t{0}, n / 2, n - 1})
       for (const int64_t earlier : {0, 4}) {
@@ -149,7 +149,7 @@ TEST(CudaTake, FindingsOfFlagsAndPositions) {
 }
 
 TEST(CudaTake, CountsAndMultiIndices) {
-  EmulatedDevice device;
+  TestDevice device;
   const Sizes sizes = {.rank = 3, .values = {4, 5, 7}};
   for (const int64_t n : kCounts) {
     SCOPED_TRACE(std::to_string(n) + " indices");
@@ -165,7 +165,7 @@ TEST(CudaTake, CountsAndMultiIndices) {
 }
 
 TEST(CudaTake, SetFlagsAreCountedAndFound) {
-  EmulatedDevice device;
+  TestDevice device;
   for (const int64_t n : {0, 1, 31, 33, 1000, 5000})
     for (const int64_t one_of : {1, 2, 50}) {
       SCOPED_TRACE(std::to_string(n) + " flags");

@@ -6,7 +6,8 @@ namespace tape::nn {
 namespace {
 
 const Tensor& sample_ids() {
-  static const auto& ids = *new const Tensor(tensor({{1, 4, 2}, {3, 3, 0}}, i64));
+  // On the CPU, since it outlives the emulated device of a test whose scope the first call is in.
+  static const auto& ids = *new const Tensor(tensor({{1, 4, 2}, {3, 3, 0}}, {i64, cpu}));
   return ids;
 }
 

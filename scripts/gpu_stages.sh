@@ -131,15 +131,15 @@ rows() {
 # (g) Speed, not compared with a bound.
 bench() {
   local config precision
+  check bench.decode 8 "$tapeformer" bench decode --json --device cuda
+  rows tapeformer < bench.decode.log
   for config in gpt-nano gpt-char base gpt-124m; do
     for precision in highest medium; do
-      check "bench.$config.$precision" 7 "$tapeformer" bench train-step --config "$config" --precision "$precision" --steps 10 \
+      check "bench.$config.$precision" 12 "$tapeformer" bench train-step --config "$config" --precision "$precision" --steps 5 \
         --json --device cuda
       rows tapeformer < "bench.$config.$precision.log"
     done
   done
-  check bench.decode 7 "$tapeformer" bench decode --json --device cuda
-  rows tapeformer < bench.decode.log
 }
 rivals() {
   check rival.train 60 "${PYTHON:-python3}" "$RIVALS/gpu_train.py" --seconds 1 --only gpt-nano,gpt-char,base,gpt-124m --modes tf32,bf16

@@ -31,14 +31,14 @@ check() {
     timeout -k 2 "$limit" "${@:3}" > "$name.log" 2>&1 || status=$?
   else
     status=124
-    : > "$name.log"
+    printf 'no time was left in this stage\n' > "$name.log"
   fi
   printf '%s\n' "$status" > "$name.status"
   case $status in
     0) printf '  passed   %-34s %4d s\n' "$name" "$((SECONDS - start))" ;;
     77) printf '  skipped  %-34s %s\n' "$name" "$(tail -n 1 "$name.log")" ;;
     *)
-      [ "$status" -ne 124 ] || printf 'not done within %d seconds\n' "$limit" >> "$name.log"
+      [ "$status" -ne 124 ] || [ "$limit" -le 0 ] || printf 'not done within %d seconds\n' "$limit" >> "$name.log"
       printf '  FAILED   %-34s %4d s, exit status %d, the end of %s:\n' "$name" "$((SECONDS - start))" "$status" "$out/$name.log"
       tail -n 15 "$name.log" | cut -c1-300 | sed 's/^/    /'
       ;;

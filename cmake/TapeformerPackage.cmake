@@ -31,21 +31,33 @@ if(TAPEFORMER_KERNELS STREQUAL "native")
     execute_process(COMMAND \"${CMAKE_COMMAND}\" -D TAPEFORMER_KERNELS=all \"${PROJECT_BINARY_DIR}\" COMMAND_ERROR_IS_FATAL ANY)
     execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${PROJECT_BINARY_DIR}\" --target tapeformer tapeformer_cuda_emulation COMMAND_ERROR_IS_FATAL ANY)")
 endif()
-install(TARGETS tapeformer tapeformer_cuda_emulation EXPORT Tapeformer
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# A component becomes a Debian package (TapeformerDebian.cmake).
+install(TARGETS tapeformer EXPORT Tapeformer
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(TARGETS tapeformer_cuda_emulation EXPORT Tapeformer
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT emulation NAMELINK_COMPONENT development
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 foreach(folder IN LISTS library_folders)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapeformer
-    FILES_MATCHING PATTERN "*.h" PATTERN web EXCLUDE)
+    COMPONENT development FILES_MATCHING PATTERN "*.h" PATTERN web EXCLUDE)
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/tapeformer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapeformer)
-install(FILES ${include_tree}/tapeformer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/tapeformer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapeformer COMPONENT development)
+install(FILES ${include_tree}/tapeformer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TapeformerConfig.cmake.in
   ${PROJECT_BINARY_DIR}/TapeformerConfig.cmake INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/TapeformerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(EXPORT Tapeformer NAMESPACE Tapeformer:: FILE TapeformerTargets.cmake DESTINATION ${package_folder})
+install(EXPORT Tapeformer NAMESPACE Tapeformer:: FILE TapeformerTargets.cmake DESTINATION ${package_folder}
+  COMPONENT development)
 install(FILES ${PROJECT_BINARY_DIR}/TapeformerConfig.cmake ${PROJECT_BINARY_DIR}/TapeformerConfigVersion.cmake
-  ${PROJECT_SOURCE_DIR}/cmake/TapeformerCuda.cmake DESTINATION ${package_folder})
+  ${PROJECT_SOURCE_DIR}/cmake/TapeformerCuda.cmake DESTINATION ${package_folder} COMPONENT development)
+# For other build systems. It names the dependencies of a shared library only.
+if(BUILD_SHARED_LIBS)
+  file(RELATIVE_PATH prefix_from_pkgconfig /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/tapeformer.pc.in ${PROJECT_BINARY_DIR}/tapeformer.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/tapeformer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endif()
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/cmake/TapeformerCuda.cmake ${PROJECT_BINARY_DIR}/TapeformerCuda.cmake SYMBOLIC)
 # A static library of the build tree refers to the targets that it links.
 set(linked_targets)

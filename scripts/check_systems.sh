@@ -23,49 +23,7 @@ if [ "${1:-}" = --run ]; then
 fi
 [ "$#" -gt 0 ] || set -- debian12 debian13
 
-# install_system NAME FOLDER: installs from the distribution's default server. For a release that debootstrap does not know
-# yet, uses the script of an older release.
-install_system() {
-  local scripts=/usr/share/debootstrap/scripts suite script
-  case "$1" in
-    debian12) suite=bookworm script=sid ;;
-    debian13) suite=trixie script=sid ;;
-    ubuntu2404) suite=noble script=gutsy ;;
-    *)
-      printf 'check_systems: unknown system %s; known are debian12, debian13 and ubuntu2404\n' "$1" >&2
-      exit 2
-      ;;
-  esac
-  [ ! -e "$scripts/$suite" ] || script=$suite
-  debootstrap --variant=minbase --include=ca-certificates "$suite" "$2" "" "$scripts/$script"
-  # Ubuntu's compiler and OpenMP are in universe, which is not enabled by default.
-  if [ "$1" = ubuntu2404 ]; then sed -i 's/ main$/ main universe/' "$2/etc/apt/sources.list"; fi
-}
-
-# inside FOLDER COMMAND: runs in the checkout there, with the environment of a fresh login. npm trusts this machine's
-# certificates, because a proxy may have its own.
-inside() {
-  "${without_network[@]}" chroot "$1" env -i HOME=/root USER=root LANG=C.UTF-8 TERM=dumb CI="${CI:-}" \
-    NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
-    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "cd /root/tapeformer && $2"
-}
-
-passed=0
-failed=0
-# try WHAT COMMAND...: runs with output to the log.
-try() {
-  local begun=$SECONDS status=0
-  "${@:2}" >> "$log" 2>&1 || status=$?
-  printf '%s: %s: exit code %d after %d s\n' "$name" "$1" "$status" "$((SECONDS - begun))"
-  if [ "$status" -eq 0 ]; then
-    passed=$((passed + 1))
-  else
-    failed=$((failed + 1))
-    tail -n 40 "$log"
-  fi
-  return "$status"
-}
-
+. "$root/scripts/systems.sh"
 mkdir -p "$systems"
 for name in "$@"; do
   folder=$systems/$name
@@ -74,9 +32,7 @@ for name in "$@"; do
   rm -rf --one-file-system "$folder"
   without_network=()
   try 'a fresh installation' install_system "$name" "$folder" || continue
-  for part in proc sys dev dev/pts; do mount --bind "/$part" "$folder/$part"; done
-  if [ -f /etc/ssl/certs/ca-certificates.crt ]; then cp /etc/ssl/certs/ca-certificates.crt "$folder/etc/ssl/certs/"; fi
-  mkdir -p "$folder/root/tapeformer"
+  prepare_system "$folder"
   git -C "$root" archive HEAD | tar -x -C "$folder/root/tapeformer"
   for command in "${commands[@]}"; do try "$command" inside "$folder" "$command" || true; done
   if [ -n "$again" ]; then

@@ -14,12 +14,13 @@ std::string names_of(const Completions& command) {
   return names;
 }
 
-/// The preceding words select a command. After an option come its values, after a command its subcommands.
+/// The preceding words select a command. After an option come its values, after a command its subcommands. In zsh,
+/// path, options and commands are names of the shell's own variables.
 std::string bash_script(const std::string& program, const std::vector<Completions>& commands) {
   std::string paths, values, words;
   for (const Completions& command : commands) {
     for (const std::string& name : command.commands)
-      paths += fmt::format("      {}) path={} ;;\n", shell_quoted(command.path + "/" + name),
+      paths += fmt::format("      {}) selected={} ;;\n", shell_quoted(command.path + "/" + name),
                            shell_quoted(command.path.empty() ? name : command.path + " " + name));
     for (const auto& option : command.options) {
       if (!option.values.empty())
@@ -31,23 +32,23 @@ std::string bash_script(const std::string& program, const std::vector<Completion
                               shell_quoted(command.path + "/" + option.name));
     }
     words +=
-        fmt::format("    {}) options={} commands={} ;;\n", shell_quoted(command.path), shell_quoted(names_of(command)),
+        fmt::format("    {}) flags={} subcommands={} ;;\n", shell_quoted(command.path), shell_quoted(names_of(command)),
                     shell_quoted(fmt::format("{}", fmt::join(command.commands, " "))));
   }
   return fmt::format(R"(_{0}() {{
-  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} path='' options='' commands='' word
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    case $path/$word in
+  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} selected='' flags='' subcommands='' word
+  for word in "${{COMP_WORDS[@]:1:$((COMP_CWORD - 1))}}"; do
+    case $selected/$word in
 {1}    esac
   done
-  case $path/$previous in
+  case $selected/$previous in
 {2}  esac
-  case $path in
+  case $selected in
 {3}  esac
   if [[ $current == -* ]]; then
-    COMPREPLY=($(compgen -W "$options" -- "$current"))
-  elif [[ -n $commands ]]; then
-    COMPREPLY=($(compgen -W "$commands" -- "$current"))
+    COMPREPLY=($(compgen -W "$flags" -- "$current"))
+  elif [[ -n $subcommands ]]; then
+    COMPREPLY=($(compgen -W "$subcommands" -- "$current"))
   else
     COMPREPLY=($(compgen -f -- "$current"))
   fi
@@ -55,6 +56,16 @@ std::string bash_script(const std::string& program, const std::vector<Completion
 complete -o filenames -F _{0} {0}
 )",
                      program, paths, values, words);
+}
+
+/// zsh either sources the script or, if it is installed as the file _tapeformer, loads it as a function on the first
+/// completion, which the script then also computes.
+std::string zsh_script(const std::string& program, const std::string& bash) {
+  return fmt::format(R"(#compdef {0}
+autoload -U +X bashcompinit && bashcompinit
+{1}if [[ $funcstack[1] == _{0} ]]; then _bash_complete -o filenames -F _{0}; fi
+)",
+                     program, bash);
 }
 
 std::string fish_script(const std::string& program, const std::vector<Completions>& commands) {
@@ -99,7 +110,7 @@ std::string completion_script(const std::string& shell, const std::string& progr
                               const std::vector<Completions>& commands) {
   if (shell == "fish") return fish_script(program, commands);
   const std::string script = bash_script(program, commands);
-  return shell == "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" + script : script;
+  return shell == "zsh" ? zsh_script(program, script) : script;
 }
 
 }  // namespace tape::tools

@@ -1,0 +1,65 @@
+# Debian packages, one for each component of the installation: cmake --preset debian && cmake --build --preset debian.
+# The prefix /usr, which that preset sets, gives Debian's folders.
+if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr" OR NOT BUILD_SHARED_LIBS OR NOT TAPEFORMER_TOOLS)
+  return()
+endif()
+set(soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
+set(CPACK_PACKAGE_CONTACT "The Tapeformer authors")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_COMPONENTS_ALL library emulation development command)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
+# Finds the libraries of the packages themselves, which no package on this system contains.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+# debian_package(component name section summary description): what every package has.
+macro(debian_package component name section summary description)
+  string(TOUPPER ${component} key)
+  set(CPACK_DEBIAN_${key}_PACKAGE_NAME ${name})
+  set(CPACK_DEBIAN_${key}_PACKAGE_SECTION ${section})
+  set(CPACK_DEBIAN_${key}_DESCRIPTION "${summary}\n${description}")
+  set(CPACK_DEBIAN_${key}_PACKAGE_SHLIBDEPS ON)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component}
+    RENAME copyright)
+endmacro()
+debian_package(library libtapeformer${soversion} libs "automatic differentiation and Transformers: library"
+  "Tensors, gradients, layers, models and training in C++20, on a CPU.")
+debian_package(emulation libtapeformer-cuda-emulation${soversion} libs "emulated CUDA device for tests of kernels"
+  "Runs CUDA kernels on the CPU and finds races, missing barriers and\nout-of-bounds accesses in them.")
+debian_package(development libtapeformer-dev libdevel "automatic differentiation and Transformers: headers"
+  "Headers, and files for CMake's find_package(Tapeformer) and pkg-config.")
+debian_package(command tapeformer science "train and run Transformers, see every gradient"
+  "The command trains language models, translators, classifiers and\nembeddings, runs them, and writes pages that show their gradients.")
+
+# Opened at run time (autograd/kernels/product/posix/blas.cpp). The first is the one that the library was built with.
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libopenblas0-openmp | libopenblas0")
+# For the headers that Tapeformer's include.
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfmt-dev, libxtensor-dev, nlohmann-json3-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
+
+# debian_library(component library): a package with a shared library states which package programs that link it depend on.
+# (CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS does the same, but runs `file` on each header, which takes a minute.)
+macro(debian_library component library)
+  string(TOUPPER ${component} key)
+  set(shlibs ${PROJECT_BINARY_DIR}/debian/${component}/shlibs)
+  file(WRITE ${shlibs} "${library} ${soversion} ${CPACK_DEBIAN_${key}_PACKAGE_NAME} (>= ${PROJECT_VERSION})\n")
+  set(CPACK_DEBIAN_${key}_PACKAGE_CONTROL_EXTRA ${shlibs})
+  set(CPACK_DEBIAN_${key}_PACKAGE_MULTIARCH same)
+endmacro()
+debian_library(library libtapeformer)
+debian_library(emulation libtapeformer_cuda_emulation)
+
+include(CPack)
+cpack_add_component(library)
+cpack_add_component(emulation DEPENDS library)
+cpack_add_component(development DEPENDS library emulation)
+cpack_add_component(command DEPENDS library)

@@ -10,7 +10,7 @@ namespace tape {
 
 /// A GPU that the driver shows.
 struct DeviceInfo {
-  Device device;
+  Device device;             ///< to name it by: cuda, cuda(1)
   std::string name;          ///< such as "NVIDIA H100 80GB HBM3"
   int capability = 0;        ///< compute capability, such as 90 for 9.0
   int multiprocessors = 0;   ///< number of streaming multiprocessors
@@ -19,8 +19,8 @@ struct DeviceInfo {
 
 /// The GPUs of this machine.
 struct Devices {
-  std::vector<DeviceInfo> gpus;
-  int driver = 0;       ///< newest CUDA version of the driver, such as 13000 for 13.0; 0 if there is none
+  std::vector<DeviceInfo> gpus;  ///< those that can run the kernels
+  int driver = 0;                ///< newest CUDA version of the driver, such as 13000 for 13.0; 0 if there is none
   std::string missing;  ///< why there is no GPU: "no NVIDIA driver (libcuda.so.1 not found)"; empty if there is one
 };
 /// Opens the driver on the first call.

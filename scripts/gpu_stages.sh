@@ -156,11 +156,12 @@ emulated() {
 
 summary() {
   local status passed=0 failed=0
+  shopt -s nullglob
   for status in *.status; do
     case $(cat "$status") in 0) passed=$((passed + 1)) ;; 77) ;; *) failed=$((failed + 1)) ;; esac
   done
   printf '%d passed, %d failed\n' "$passed" "$failed"
-  [ "$failed" -eq 0 ]
+  [ "$passed" -gt 0 ] && [ "$failed" -eq 0 ]
 }
 
 if ! "$tapeformer" info --json > info.log 2>&1; then

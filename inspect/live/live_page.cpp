@@ -128,7 +128,8 @@ Json live_json(const std::string& folder, const InspectOptions& recorded, std::s
   for (const std::string& name : folder_entries(folder))
     if (is_read(name)) files[name] = base64(gzip(read_text(file_in_folder(folder, name))));
   // The tokenizer takes source.spm instead.
-  if (files.contains("target.spm") && files.value("source.spm", "") == files["target.spm"]) files.erase("target.spm");
+  if (files.contains("target.spm") && files.value("source.spm", "") == files.value("target.spm", ""))
+    files.erase("target.spm");
   files["model.safetensors"] = base64(gzip(in_halves(bf16_weights(folder, most))));
   const bool packed = engine.starts_with("\x1f\x8b");
   return {{"engine", base64(packed ? std::string(engine) : gzip(engine))},

@@ -312,9 +312,8 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   const auto fixed = constants(operation);
   if constexpr (!requires { Operation::results_have_values; })
     run_kernels(op.name(), in[0].device(), [&](const KernelCall& at) {
-      dispatch_values<Operation>(op.name(), in[0].dtype(), [&]<class T>(T) {
-        operation.forward(ForwardCall<T>(at, in, fixed, outputs, kept));
-      });
+      dispatch_values<Operation>(op.name(), in[0].dtype(),
+                                 [&]<class T>(T) { operation.forward(ForwardCall<T>(at, in, fixed, outputs, kept)); });
     });
   if (!needs_record(in)) {
     observe_use(in);

@@ -1,8 +1,8 @@
 // Compares a page of documentation with the programs it shows:
 //   check_page PAGE.md EXAMPLES_SOURCES EXAMPLES_PROGRAMS [TABLE_SOURCE]
 // Each ```cpp block with a main() must equal one of the example files, and the ```text block after it must equal the
-// output of that program. Each ```cuda block must equal a file too. Integers must be equal. Other numbers may differ by the relative tolerance that the page
-// states
+// output of that program. Each ```cuda block must equal a file too. Integers must be equal. Other numbers may differ by
+// the relative tolerance that the page states
 // (<!-- numbers within 0.01 -->) and by one in the last digit, because CPUs round differently. Numbers below 1e-6 are
 // rounding errors: any two of them are accepted as equal. With TABLE_SOURCE, the code in the second column of the
 // page's tables must be in that file. Exits with 1 and a message at the first difference.

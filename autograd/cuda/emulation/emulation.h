@@ -30,11 +30,11 @@ struct EmulatedDeviceOptions {
 /// access device memory: the program ends with a message. Products by cuBLASLt are computed by the CPU, with the same
 /// checks of memory.
 ///
-/// Kernels, products, fills and copies run when something waits for them: a copy to the host, synchronize() or an event.
-/// A host that counts on an earlier end, such as one that changes pinned memory before it was copied, gets wrong values.
-/// A fault is thrown from the call that waits as Error (device) with the kernel, the line, the block, the thread and the
-/// operation that launched it; with TAPE_CUDA_BLOCKING=1 that call is the launch. What was asked for after the faulty
-/// kernel is dropped.
+/// Kernels, products, fills and copies run when something waits for them: a copy to the host, synchronize() or an
+/// event. A host that counts on an earlier end, such as one that changes pinned memory before it was copied, gets wrong
+/// values. A fault is thrown from the call that waits as Error (device) with the kernel, the line, the block, the
+/// thread and the operation that launched it; with TAPE_CUDA_BLOCKING=1 that call is the launch. What was asked for
+/// after the faulty kernel is dropped.
 ///
 /// Not found are races through memory fences, or limits of a real device's registers. Functions such as __expf are
 /// exact, and sums of atomicAdd have a fixed order. One can exist at a time, and launches are serialized.

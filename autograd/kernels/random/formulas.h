@@ -9,8 +9,9 @@ template <class Number>
 TAPE_FORMULA Number log_of_parts(Number m, Number exponent) {
   const Number f = m - 1.0, s = f / (2.0 + f), z = s * s, w = z * z;
   const Number t1 = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-  const Number t2 = z * (6.666666666666735130e-01 +
-                         w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+  const Number t2 =
+      z * (6.666666666666735130e-01 +
+           w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
   const Number half = 0.5 * f * f;
   return exponent * 6.93147180369123816490e-01 -
          ((half - (s * (half + t1 + t2) + exponent * 1.90821492927058770002e-10)) - f);

@@ -86,7 +86,7 @@ expect_status_in(elsewhere 0 demo --out ${FOLDER}/runs/demo --resume)
 expect_text(out "after 3 steps")
 
 # An interrupted run prints the command that resumes it.
-execute_process(COMMAND timeout --preserve-status -s INT 3 ${COMMAND} train lm ${task_lm} --layers 1 --width 16 --heads 2
+execute_process(COMMAND timeout --foreground --preserve-status -s INT 3 ${COMMAND} train lm ${task_lm} --layers 1 --width 16 --heads 2
                         --threads 1 --steps 100000000 --out runs/stopped
                 WORKING_DIRECTORY ${FOLDER} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
 check_status(130 "train lm, interrupted")

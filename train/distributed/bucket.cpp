@@ -20,6 +20,13 @@ int64_t values_of(const std::vector<BucketPart>& parts) {
   return parts.empty() ? 0 : parts.back().offset + parts.back().numel;
 }
 
+/// Memory of the host for values that are exchanged; pinned if they belong on a GPU.
+Ref<Storage> exchanged(int64_t bytes, Device device) {
+  if (device.is_cpu()) return Storage::allocate(bytes);
+  void* const block = device_memory::allocate_pinned(bytes);
+  return Storage::borrow(block, bytes, block, device_memory::free_pinned);
+}
+
 void copy_values(const void* from, void* to, int64_t bytes) {
   if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
@@ -110,7 +117,7 @@ void Bucket::start(Tensors& parameters, bool whole) {
   TAPE_ASSERT(phase_ == Phase::idle);
   whole_ = whole;
   device_ = parameters[parts_.front().parameter].device();
-  wire_ = Storage::allocate(share_bytes() * ranks_.size());
+  wire_ = exchanged(share_bytes() * ranks_.size(), device_);
   received_ = Storage::allocate(share_bytes() * ranks_.size());
   pack(parameters);
   transfer_ = ranks_.start_all_to_all(wire_, received_, share_bytes());
@@ -209,7 +216,7 @@ void Bucket::drop() {
 void Bucket::start_gathering(const Tensors& values) {
   TAPE_ASSERT(phase_ == Phase::idle);
   const int64_t bytes = size_of(dtype_), first = ranks_.rank() * chunk_;
-  wire_ = Storage::allocate(chunk_ * bytes * ranks_.size());
+  wire_ = exchanged(chunk_ * bytes * ranks_.size(), values[parts_.front().parameter].device());
   std::memset(bytes_of(wire_, first * bytes), 0, static_cast<size_t>(chunk_ * bytes));
   for (const ParameterSlice& slice : own_slices()) {
     const Tensor& from = values[slice.parameter];

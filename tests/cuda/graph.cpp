@@ -10,6 +10,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/random.h"
+#include "autograd/tape/backward.h"
 #include "tests/cuda/device_array.h"
 #include "tests/cuda/test_device.h"
 #include "tests/support/tensors.h"

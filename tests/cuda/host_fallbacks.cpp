@@ -13,6 +13,7 @@
 #include "autograd/cuda/emulation/emulation.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/reduce/counting.h"
 #include "autograd/ops/reduce/reduce.h"

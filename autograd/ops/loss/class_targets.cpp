@@ -9,6 +9,7 @@
 #include "autograd/ops/index/positions.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/scope.h"
 #include "base/error.h"
 
 namespace tape {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "tests/cuda/kernels/beside_cpu.h"
 
 namespace tape::kernels {

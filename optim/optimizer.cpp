@@ -156,20 +156,16 @@ DType Optimizer::state_dtype(const Slot& slot) const {
 }
 
 void Optimizer::check_gradients(const std::vector<ShardGradient>& parts) const {
-  for (const DType dtype : {f32, f64}) {
-    Tensors gradients;
-    std::vector<std::pair<Tensor, size_t>> parameters;
-    for (const ShardGradient& part : parts)
-      if (part.gradient.dtype() == dtype) {
-        gradients.push_back(part.gradient);
-        parameters.emplace_back(slots_[part.parameter].parameter, part.parameter);
-      }
-    check_finite("step", gradients, [name = settings_.name, of = std::move(parameters)](int64_t index) {
-      const auto& [parameter, number] = of[static_cast<size_t>(index)];
-      return fmt::format("{}: the gradient of {} contains NaN or infinity; nothing was changed", name,
-                         parameter_label(parameter, number));
-    });
+  Tensors gradients;
+  std::vector<std::pair<Tensor, size_t>> parameters;  // the check may be reported after the optimizer's end
+  for (const ShardGradient& part : parts) {
+    gradients.push_back(part.gradient);
+    parameters.emplace_back(slots_[part.parameter].parameter, part.parameter);
   }
+  check_finite("step", gradients, [name = settings_.name, of = std::move(parameters)](size_t index) {
+    return fmt::format("{}: the gradient of {} contains NaN or infinity; nothing was changed", name,
+                       parameter_label(of[index].first, of[index].second));
+  });
 }
 
 void Optimizer::prepare(size_t index, const Tensor& gradient) {

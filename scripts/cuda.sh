@@ -21,23 +21,8 @@ case "${1:-}" in
     ;;
 esac
 
-# Where cmake/TapeformerCuda.cmake looks.
-find_nvcc() {
-  local path
-  for path in "${NVCC:-}" "$(command -v nvcc || true)" "${CUDA_HOME:-}/bin/nvcc" "${CUDA_PATH:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
-    if [ -x "$path" ] && "$path" --version 2> /dev/null | grep -qE 'release (1[2-9]|[2-9][0-9])[.]'; then
-      printf '%s\n' "$path"
-      return
-    fi
-  done
-  return 1
-}
-if ! nvcc=$(find_nvcc); then
-  printf '%s\n' 'cuda: no nvcc of CUDA 12 or newer: install a CUDA toolkit, or' \
-    '`pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl` and' \
-    'NVCC=SITE_PACKAGES/nvidia/cu13/bin/nvcc scripts/cuda.sh' >&2
-  exit 77
-fi
+. scripts/nvcc.sh
+nvcc=$(find_nvcc) || exit 77
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -6,7 +6,7 @@
 # `scripts/gpu_check.sh --bundle FILE.tar` builds and packs instead: the programs with all libraries except the C library's, and
 # check.sh, which runs the stages on a machine that has an NVIDIA driver and nothing else. It fails if FILE.tar is 60 MiB or larger.
 #
-# Needs nvcc (scripts/cuda.sh finds it or says how to get it); exit code 77 without it, or if there is no GPU to check.
+# Needs nvcc (scripts/nvcc.sh finds it or says how to get it); exit code 77 without it, or if there is no GPU to check.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$(realpath -m "${BUILD:-$root/build/gpu}")
@@ -18,14 +18,8 @@ if [ "${1:-}" = --bundle ]; then
   shift 2
 fi
 
-# Where cmake/TapeformerCuda.cmake looks.
-for nvcc in "${NVCC:-}" "$(command -v nvcc || true)" "${CUDA_HOME:-}/bin/nvcc" "${CUDA_PATH:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
-  [ ! -x "$nvcc" ] || break
-done
-if [ ! -x "$nvcc" ]; then
-  printf 'gpu_check: no nvcc; scripts/cuda.sh prints how to get it\n' >&2
-  exit 77
-fi
+. "$root/scripts/nvcc.sh"
+nvcc=$(find_nvcc) || exit 77
 # RPATH, unlike RUNPATH, is also where the libraries of a library are looked for.
 cmake -S "$root" -B "$build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D TAPEFORMER_CUDA=ON -D TAPEFORMER_NVCC_PROGRAM="$nvcc" \
   -D TAPEFORMER_KERNELS=all -D TAPEFORMER_EXAMPLES=OFF -D CMAKE_BUILD_RPATH='$ORIGIN/lib' \

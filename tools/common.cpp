@@ -72,8 +72,7 @@ void prepare(const Common& common, int sharing) {
 DeviceScope use_device(const Common& common, int rank) {
   Device device = parse_device(common.device);
   if (common.device == "cuda" && rank > 0)
-    if (const auto count = static_cast<int>(devices().gpus.size()); count > 0)
-      device = devices().gpus[rank % count].device;
+    if (const auto gpus = devices().gpus; !gpus.empty()) device = gpus[static_cast<size_t>(rank) % gpus.size()].device;
   describe(device);  // an Error before anything is loaded
   return DeviceScope(device);
 }

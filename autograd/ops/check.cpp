@@ -65,8 +65,8 @@ void check_none(ErrorKind kind, const char* operation, const Tensor& flags,
   });
 }
 
-void check_none(ErrorKind kind, const char* operation, const Tensor& flags, std::string message) {
-  check_none(kind, operation, flags, [text = std::move(message)](int64_t) { return text; });
+void check_none(ErrorKind kind, const char* operation, const Tensor& flags, const char* message) {
+  check_none(kind, operation, flags, [message](int64_t) { return std::string(message); });
 }
 
 }  // namespace tape

@@ -32,6 +32,6 @@ void check_dropout(const char* name, double p);
 /// on the row-major position of the first one.
 void check_none(ErrorKind kind, const char* operation, const Tensor& flags,
                 std::function<std::string(int64_t position)> message);
-void check_none(ErrorKind kind, const char* operation, const Tensor& flags, std::string message);
+void check_none(ErrorKind kind, const char* operation, const Tensor& flags, const char* message);
 
 }  // namespace tape

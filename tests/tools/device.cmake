@@ -3,15 +3,8 @@
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 file(READ ${FIXTURES}/commands/expected.json expected)
-foreach(pair translator:marian writer:gpt2 classifier:bert)
-  string(REPLACE ":" ";" pair ${pair})
-  list(GET pair 0 model)
-  list(GET pair 1 tokenizer)
-  file(COPY ${FIXTURES}/commands/${model} DESTINATION ${FOLDER})
-  file(GLOB files ${FIXTURES}/tokenizers/${tokenizer}/*)
-  file(COPY ${files} DESTINATION ${FOLDER}/${model})
-endforeach()
 include(${CMAKE_CURRENT_LIST_DIR}/expect.cmake)
+copy_models(translator:marian writer:gpt2 classifier:bert)
 
 # Without a driver, and with texts that name no device.
 expect_status(0 info)

@@ -1,5 +1,16 @@
 # Macros shared by the scripts of this folder. Each script gets COMMAND and its own FOLDER.
 
+# copy_models(MODEL:TOKENIZER...): copies models and tokenizers of the fixtures to folders of the models' names.
+function(copy_models)
+  foreach(pair IN LISTS ARGN)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 model)
+    list(GET pair 1 tokenizer)
+    file(COPY ${FIXTURES}/commands/${model} DESTINATION ${FOLDER})
+    file(GLOB files ${FIXTURES}/tokenizers/${tokenizer}/*)
+    file(COPY ${files} DESTINATION ${FOLDER}/${model})
+  endforeach()
+endfunction()
 # Stops unless the command ended with the expected status.
 macro(check_status expected_status)
   if(NOT status STREQUAL "${expected_status}")

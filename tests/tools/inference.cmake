@@ -2,16 +2,9 @@
 #   cmake -D COMMAND=... -D FOLDER=... -D FIXTURES=... -P inference.cmake
 file(REMOVE_RECURSE ${FOLDER})
 file(READ ${FIXTURES}/commands/expected.json expected)
-foreach(pair translator:marian writer:gpt2 reader:t5 classifier:bert)
-  string(REPLACE ":" ";" pair ${pair})
-  list(GET pair 0 model)
-  list(GET pair 1 tokenizer)
-  file(COPY ${FIXTURES}/commands/${model} DESTINATION ${FOLDER})
-  file(GLOB files ${FIXTURES}/tokenizers/${tokenizer}/*)
-  file(COPY ${files} DESTINATION ${FOLDER}/${model})
-endforeach()
-
 include(${CMAKE_CURRENT_LIST_DIR}/expect.cmake)
+copy_models(translator:marian writer:gpt2 reader:t5 classifier:bert)
+
 macro(expect_equal where text)
   if(NOT "${${where}}" STREQUAL "${text}")
     message(FATAL_ERROR "expected\n${text}got\n${${where}}")

@@ -1,16 +1,9 @@
 # Inspects models: explorer pages, attention in the terminal, Graphviz files, and errors for invalid arguments.
 #   cmake -D COMMAND=... -D FOLDER=... -D FIXTURES=... -P inspect.cmake
 file(REMOVE_RECURSE ${FOLDER})
-foreach(pair translator:marian writer:gpt2 classifier:bert)
-  string(REPLACE ":" ";" pair ${pair})
-  list(GET pair 0 model)
-  list(GET pair 1 tokenizer)
-  file(COPY ${FIXTURES}/commands/${model} DESTINATION ${FOLDER})
-  file(GLOB files ${FIXTURES}/tokenizers/${tokenizer}/*)
-  file(COPY ${files} DESTINATION ${FOLDER}/${model})
-endforeach()
-
 include(${CMAKE_CURRENT_LIST_DIR}/expect.cmake)
+copy_models(translator:marian writer:gpt2 classifier:bert)
+
 # A function, not a macro, because its arguments contain backslashes.
 function(expect_in_page file)
   file(READ ${FOLDER}/${file} page)

@@ -2,8 +2,8 @@
 
 // What attention's kernels do with scores: addresses of a head's operands, masks, dropout and exponentials.
 
+#include "../../kernels/random/common/random_draw.h"
 #include "attention_tile.h"
-#include "philox.h"
 #include "stable_exp.h"
 
 using tape::kernels::AttentionGradients;
@@ -113,7 +113,8 @@ class AttentionDropout {
 
   /// Whether key j is kept for the query with this row in [B, H, Tq].
   __device__ bool keeps(const AttentionShape& s, int64_t row, int64_t j) const {
-    return s.dropout <= 0 || draw32(s.seed, s.counter + static_cast<uint64_t>(row * s.Tk + j)) >= least_;
+    return s.dropout <= 0 ||
+           tape::kernels::philox_draw(s.seed, s.counter + static_cast<uint64_t>(row * s.Tk + j)) >= least_;
   }
   /// Of what is kept.
   __device__ T factor() const { return factor_; }

@@ -1,6 +1,10 @@
 // Counter-based random numbers with the CPU's bits. One thread computes one element. Arithmetic on random numbers is
 // rounded after each operation, since a fused multiply-add would change bits.
-#include "philox.h"
+#include "autograd/kernels/random/common/random_draw.h"
+#include "device.h"
+
+using tape::kernels::philox_draw;
+using tape::kernels::philox_draw64;
 
 namespace {
 
@@ -17,13 +21,6 @@ __device__ inline Exact operator/(Exact a, Exact b) { return __ddiv_rn(a.value, 
 #define TAPE_FORMULA __device__ inline
 #include "../../kernels/random/formulas.h"
 
-/// The 64-bit draw of an element, half a block.
-__device__ inline uint64_t draw64(uint64_t seed, uint64_t element) {
-  const Words words = philox(seed, element >> 1);
-  const uint64_t first = words.word[0] | static_cast<uint64_t>(words.word[1]) << 32;
-  const uint64_t second = words.word[2] | static_cast<uint64_t>(words.word[3]) << 32;
-  return element & 1 ? second : first;
-}
 /// 53 random bits in [0, 1).
 __device__ inline double unit53(uint64_t bits) {
   return static_cast<double>(static_cast<int64_t>(bits >> 11)) * 0x1p-53;
@@ -62,7 +59,7 @@ __device__ void for_elements(int64_t n, uint64_t counter, const Write& write) {
 __device__ inline void uniform_f32_values(int64_t n, uint64_t seed, uint64_t counter, float low, float high, float* y) {
   const float width = high - low;
   for_elements(n, counter, [=](int64_t i, uint64_t element) {
-    const float unit = static_cast<float>(static_cast<int32_t>(draw32(seed, element) >> 8)) * 0x1p-24F;
+    const float unit = static_cast<float>(static_cast<int32_t>(philox_draw(seed, element) >> 8)) * 0x1p-24F;
     const float value = __fadd_rn(low, __fmul_rn(width, unit));
     y[i] = value < high ? value : low;  // rounding may give `high`, which is excluded
   });
@@ -71,7 +68,7 @@ __device__ inline void uniform_f64_values(int64_t n, uint64_t seed, uint64_t cou
                                           double* y) {
   const Exact width = high - low;
   for_elements(n, counter, [=](int64_t i, uint64_t element) {
-    const double value = (low + width * unit53(draw64(seed, element))).value;
+    const double value = (low + width * unit53(philox_draw64(seed, element))).value;
     y[i] = value < high ? value : low;
   });
 }
@@ -82,9 +79,9 @@ template <class T>
 __device__ void normal(int64_t n, uint64_t seed, uint64_t counter, double mean, double stddev, T* y) {
   for_elements(n, counter, [=](int64_t i, uint64_t element) {
     const uint64_t first = element & ~uint64_t{1};
-    const Exact radius = sqrt(-2.0 * log_of_positive(unit53(draw64(seed, first)) + 0x1p-53));
+    const Exact radius = sqrt(-2.0 * log_of_positive(unit53(philox_draw64(seed, first)) + 0x1p-53));
     double sine, cosine;
-    sine_of_turn(unit53(draw64(seed, first + 1)), sine, cosine);
+    sine_of_turn(unit53(philox_draw64(seed, first + 1)), sine, cosine);
     y[i] = static_cast<T>((mean + stddev * (radius * (element & 1 ? sine : cosine))).value);
   });
 }
@@ -94,26 +91,26 @@ template <class T>
 __device__ void dropout(int64_t n, uint64_t seed, uint64_t counter, uint32_t least, T scale, const T* x, T* y) {
   for_elements(n, counter, [=](int64_t i, uint64_t element) {
     const T value = x[i] * scale;
-    y[i] = draw32(seed, element) >= least ? value : T(0);
+    y[i] = philox_draw(seed, element) >= least ? value : T(0);
   });
 }
 
 template <class T>
 __device__ void exponential(int64_t n, uint64_t seed, uint64_t counter, double rate, T* y) {
   for_elements(n, counter, [=](int64_t i, uint64_t element) {
-    y[i] = static_cast<T>(__ddiv_rn(-log_of_positive(inside_unit(draw64(seed, element))), rate));
+    y[i] = static_cast<T>(__ddiv_rn(-log_of_positive(inside_unit(philox_draw64(seed, element))), rate));
   });
 }
 template <class T>
 __device__ void gumbel(int64_t n, uint64_t seed, uint64_t counter, T* y) {
   for_elements(n, counter, [=](int64_t i, uint64_t element) {
-    y[i] = static_cast<T>(-log_of_positive(-log_of_positive(inside_unit(draw64(seed, element)))));
+    y[i] = static_cast<T>(-log_of_positive(-log_of_positive(inside_unit(philox_draw64(seed, element)))));
   });
 }
 template <class T>
 __device__ void bernoulli(int64_t n, uint64_t seed, uint64_t counter, const T* p, T* y) {
   for_elements(n, counter, [=](int64_t i, uint64_t element) {
-    y[i] = unit53(draw64(seed, element)) < static_cast<double>(p[i]) ? T(1) : T(0);
+    y[i] = unit53(philox_draw64(seed, element)) < static_cast<double>(p[i]) ? T(1) : T(0);
   });
 }
 }  // namespace

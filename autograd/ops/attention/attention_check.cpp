@@ -93,9 +93,10 @@ KvCacheView checked_cache(const KvCacheView& cached, int64_t batch) {
                              }};
   const kernels::IndexRange range = {.lines = batch, .count = length, .stride = rows.size(1), .low = 0, .size = count};
   KvCacheView checked = cached;
-  if (reading_waits(rows.device())) checked.rows = empty({batch, length}, rows.options());
+  const bool waits = reading_waits(rows.device());
+  if (waits) checked.rows = empty({batch, length}, rows.options());
   run_kernels("multi_head_attention", rows.device(), [&](const KernelCall& at) {
-    int64_t* const kept = reading_waits(rows.device()) ? at.out<int64_t>(checked.rows) : nullptr;
+    int64_t* const kept = waits ? at.out<int64_t>(checked.rows) : nullptr;
     at.check(inside, [&](int64_t number, kernels::Finding* finding) {
       kernels::take(at).check_index(range, at.in<int64_t>(rows), kept, number, finding);
     });

@@ -84,7 +84,7 @@ Tensor remainder(const Tensor& a, const Tensor& b) {
   }
   if (a.dtype() == i64)
     check_none(ErrorKind::config, "remainder", eq(b, 0),
-               fmt::format("the divisor {} contains a 0", to_string(b.shape())));
+               [shape = b.shape()](int64_t) { return fmt::format("the divisor {} contains a 0", to_string(shape)); });
   return record(remainder_op, {a, b}, binary_values("remainder", kernels::Binary::remainder, a, b), {a, b},
                 [](const BackwardContext& c) -> Tensors {
                   if (!c.needs(1)) return {c.grad(), {}};

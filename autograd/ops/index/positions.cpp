@@ -17,13 +17,6 @@ ValueCheck range_check(const char* operation, const char* what, const Shape& sha
           }};
 }
 
-}  // namespace
-
-std::string position_text(const Shape& shape, int64_t flat) {
-  if (shape.rank() == 1) return std::to_string(flat);
-  return to_string(Shape(shape.unravel(flat)));
-}
-
 Tensor checked_range(const char* operation, const char* what, const Tensor& index, int64_t low, int64_t size,
                      std::optional<int64_t> ignored) {
   if (index.dtype() != i64)
@@ -35,7 +28,6 @@ Tensor checked_range(const char* operation, const char* what, const Tensor& inde
                                .size = size,
                                .ignores = ignored.has_value(),
                                .ignored = ignored.value_or(0)};
-  const ValueCheck all = range_check(operation, what, index.shape(), low, size);
   const bool waits = reading_waits(index.device());
   Tensor kept;
   run_kernels(operation, index.device(), [&](const KernelCall& at) {
@@ -50,13 +42,20 @@ Tensor checked_range(const char* operation, const char* what, const Tensor& inde
       range.low = low;
     }
     if (waits || low < 0) kept = empty(index.shape(), index.options());
-    at.check(all, [&](int64_t number, kernels::Finding* finding) {
+    at.check(range_check(operation, what, index.shape(), low, size), [&](int64_t number, kernels::Finding* finding) {
       check(range, values, at.out<int64_t>(kept), number, finding);
     });
   });
   // No place is allowed to be read instead of the wrong ones.
   if (waits && size <= 0 && index.numel() > 0) device_memory::synchronize(index.device());
   return kept.defined() ? kept : index.detach();
+}
+
+}  // namespace
+
+std::string position_text(const Shape& shape, int64_t flat) {
+  if (shape.rank() == 1) return std::to_string(flat);
+  return to_string(Shape(shape.unravel(flat)));
 }
 
 Tensor wrapped_index(const char* operation, const Tensor& index, int64_t size) {

@@ -133,8 +133,9 @@ Tensor kl_div(const Tensor& x, const Tensor& target, const KlDivOptions& options
   check_pair("kl_div", x, target);
   const bool log_target = options.log_target;
   if (!log_target)
-    check_none(ErrorKind::numeric, "kl_div", lt(target, 0),
-               fmt::format("target {} contains a negative value", to_string(target.shape())));
+    check_none(ErrorKind::numeric, "kl_div", lt(target, 0), [shape = target.shape()](int64_t) {
+      return fmt::format("target {} contains a negative value", to_string(shape));
+    });
   const auto losses = [log_target](const Tensor& input, const Tensor& of) {
     const KlTerms terms = kl_terms(input.detach(), of.detach(), log_target);
     return record(kl_div_op, {input, of}, terms.t * terms.difference, {input, of},

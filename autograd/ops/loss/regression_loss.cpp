@@ -93,8 +93,9 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
   const double eps = options.eps;
   if (!(eps > 0) || std::isinf(eps))
     raise(ErrorKind::config, "gaussian_nll_loss: eps must be above 0 and finite, got {}", eps);
-  check_none(ErrorKind::numeric, "gaussian_nll_loss", lt(var, 0),
-             fmt::format("var {} contains a negative value", to_string(var.shape())));
+  check_none(ErrorKind::numeric, "gaussian_nll_loss", lt(var, 0), [shape = var.shape()](int64_t) {
+    return fmt::format("var {} contains a negative value", to_string(shape));
+  });
   const double constant = options.full ? std::log(2 * std::numbers::pi) / 2 : 0;
   const auto losses = [&](const Tensor& mean, const Tensor& of, const Tensor& variance) {
     const Tensor v = clamped_variance(variance.detach(), eps);

@@ -1,6 +1,5 @@
 #include "autograd/ops/reduce/totals.h"
 
-#include <algorithm>
 #include <type_traits>
 #include <vector>
 
@@ -12,29 +11,53 @@
 namespace tape {
 namespace {
 
+/// Indices of the tensors of type T.
 template <class T>
-std::vector<kernels::Span<T>> spans_of(const char* operation, TensorList tensors, const KernelCall& at) {
-  std::vector<kernels::Span<T>> spans;
-  for (const Tensor& x : tensors)
-    dispatch_floating(operation, x.dtype(), [&]<class U>(U) {
-      if constexpr (std::is_same_v<T, U>) spans.push_back({at.in<T>(x), x.numel()});
+std::vector<size_t> of_type(const char* operation, TensorList tensors) {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    dispatch_floating(operation, tensors[i].dtype(), [&]<class U>(U) {
+      if constexpr (std::is_same_v<T, U>) found.push_back(i);
     });
-  return spans;
+  return found;
+}
+
+/// Runs run(at, spans) with the values of these tensors.
+template <class T, class Run>
+void with_spans(const char* operation, TensorList tensors, const std::vector<size_t>& which, const Run& run) {
+  run_kernels(operation, tensors[which[0]].device(), [&](const KernelCall& at) {
+    std::vector<kernels::Span<T>> spans;
+    for (const size_t i : which) spans.push_back({at.in<T>(tensors[i]), tensors[i].numel()});
+    run(at, spans);
+  });
 }
 
 /// Result of a kernel, choose(table), for the tensors of type T; `none` if there are none.
 template <class T, class Result, class Choose>
 Result total_of(const char* operation, TensorList tensors, Result none, const Choose& choose) {
+  const std::vector<size_t> which = of_type<T>(operation, tensors);
+  if (which.empty()) return none;
   Result result = none;
-  for (const Tensor& x : tensors) dispatch_floating(operation, x.dtype(), [](auto) {});
-  if (std::none_of(tensors.begin(), tensors.end(), [](const Tensor& x) { return x.dtype() == dtype_of<T>; }))
-    return none;
-  run_kernels(operation, tensors.size() > 0 ? tensors[0].device() : cpu, [&](const KernelCall& at) {
-    const auto spans = spans_of<T>(operation, tensors, at);
+  with_spans<T>(operation, tensors, which, [&](const KernelCall& at, const auto& spans) {
     const auto kernel = choose(kernels::reduce<T>(at));
     result = at.read_back<Result>([&](Result* to) { kernel(std::ssize(spans), spans.data(), to); });
   });
   return result;
+}
+
+template <class T>
+void check_finite_of(const char* operation, TensorList tensors, const std::function<std::string(size_t)>& message) {
+  const std::vector<size_t> which = of_type<T>(operation, tensors);
+  if (which.empty()) return;
+  const ValueCheck finite = {ErrorKind::numeric,
+                             [=](int64_t span, int64_t) { return message(which[static_cast<size_t>(span)]); }};
+  with_spans<T>(operation, tensors, which, [&](const KernelCall& at, const auto& spans) {
+    Tensor first = empty({}, {i64, tensors[which[0]].device()});
+    at.check(finite, [&](int64_t number, kernels::Finding* finding) {
+      kernels::reduce<T>(at).first_not_finite(std::ssize(spans), spans.data(), at.out<int64_t>(first));
+      kernels::take(at).note_position(at.in<int64_t>(first), number, finding);
+    });
+  });
 }
 
 }  // namespace
@@ -51,21 +74,9 @@ bool all_finite(const char* operation, TensorList tensors) {
          total_of<double>(operation, tensors, kNone, kernel) < 0;
 }
 
-void check_finite(const char* operation, TensorList tensors,
-                  const std::function<std::string(int64_t tensor)>& message) {
-  if (tensors.size() == 0) return;
-  const ValueCheck finite = {ErrorKind::numeric, [=](int64_t tensor, int64_t) { return message(tensor); }};
-  const Device device = tensors[0].device();
-  run_kernels(operation, device, [&](const KernelCall& at) {
-    dispatch_floating(operation, tensors[0].dtype(), [&]<class T>(T) {
-      const auto spans = spans_of<T>(operation, tensors, at);
-      Tensor first = empty({}, {i64, device});
-      at.check(finite, [&](int64_t number, kernels::Finding* finding) {
-        kernels::reduce<T>(at).first_not_finite(std::ssize(spans), spans.data(), at.out<int64_t>(first));
-        kernels::take(at).note_position(at.in<int64_t>(first), number, finding);
-      });
-    });
-  });
+void check_finite(const char* operation, TensorList tensors, const std::function<std::string(size_t)>& message) {
+  check_finite_of<float>(operation, tensors, message);
+  check_finite_of<double>(operation, tensors, message);
 }
 
 }  // namespace tape

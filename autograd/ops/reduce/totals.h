@@ -14,8 +14,8 @@ namespace tape {
 double sum_of_squares(const char* operation, TensorList tensors);
 /// Whether every value is finite.
 bool all_finite(const char* operation, TensorList tensors);
-/// Throws Error (numeric) with message(index of a tensor) for the first tensor with a value that is not finite; on a
-/// GPU as device_checks.h says. The tensors are of one dtype.
-void check_finite(const char* operation, TensorList tensors, const std::function<std::string(int64_t tensor)>& message);
+/// Throws Error (numeric) with message(index of a tensor) for the first tensor with a value that is not finite, f32
+/// tensors first; on a GPU as device_checks.h says.
+void check_finite(const char* operation, TensorList tensors, const std::function<std::string(size_t tensor)>& message);
 
 }  // namespace tape

@@ -12,6 +12,19 @@ namespace tape::kernels {
 namespace {
 using namespace beside_cpu;
 
+/// A product of matrices whose leading dimensions are larger than their rows.
+Gemm with_long_rows(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, bool accumulate) {
+  return {.transpose_a = transpose_a,
+          .transpose_b = transpose_b,
+          .m = m,
+          .n = n,
+          .k = k,
+          .lda = (transpose_a ? m : k) + 2,
+          .ldb = (transpose_b ? k : n) + 1,
+          .ldc = n + 3,
+          .accumulate = accumulate};
+}
+
 constexpr bool kBothWays[] = {false, true};
 
 /// A type of values, with and without cuBLASLt.
@@ -31,15 +44,7 @@ class CudaProduct : public KernelTest<typename C::T> {
   void check(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, bool accumulate, bool with_bias,
              bool row_sums) {
     SCOPED_TRACE(fmt::format("{} x {} x {}, transposed {} {}", m, n, k, transpose_a, transpose_b));
-    Gemm shape{.transpose_a = transpose_a,
-               .transpose_b = transpose_b,
-               .m = m,
-               .n = n,
-               .k = k,
-               .lda = (transpose_a ? m : k) + 2,
-               .ldb = (transpose_b ? k : n) + 1,
-               .ldc = n + 3,
-               .accumulate = accumulate};
+    Gemm shape = with_long_rows(m, n, k, transpose_a, transpose_b, accumulate);
     const Array<T> a = random_values<T>((transpose_a ? k : m) * shape.lda, 1),
                    b = random_values<T>((transpose_b ? n : k) * shape.ldb, 2), bias = random_values<T>(n, 3),
                    start = random_values<T>(m * shape.ldc, 4);
@@ -179,15 +184,7 @@ class CudaHalfProduct : public KernelTest<float> {
 
   void check(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, bool accumulate, bool with_bias) {
     SCOPED_TRACE(fmt::format("{} x {} x {}, transposed {} {}", m, n, k, transpose_a, transpose_b));
-    Gemm shape{.transpose_a = transpose_a,
-               .transpose_b = transpose_b,
-               .m = m,
-               .n = n,
-               .k = k,
-               .lda = (transpose_a ? m : k) + 2,
-               .ldb = (transpose_b ? k : n) + 1,
-               .ldc = n + 3,
-               .accumulate = accumulate};
+    Gemm shape = with_long_rows(m, n, k, transpose_a, transpose_b, accumulate);
     const auto a = rounded<T>(random_values<float>((transpose_a ? k : m) * shape.lda, 1)),
                b = rounded<T>(random_values<float>((transpose_b ? n : k) * shape.ldb, 2)),
                bias = rounded<T>(random_values<float>(n, 3)),

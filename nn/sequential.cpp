@@ -8,6 +8,13 @@ Sequential& Sequential::add(Function function) {
   return *this;
 }
 
+Sequential& Sequential::add(std::shared_ptr<Module> module, Function run) {
+  Module* const added = module.get();
+  register_module(std::to_string(size()), std::move(module));
+  steps_.push_back({std::move(run), added});
+  return *this;
+}
+
 Tensor Sequential::forward(const Tensor& x) {
   if (steps_.empty()) raise(ErrorKind::config, "Sequential: has no layers");
   Tensor y = x;

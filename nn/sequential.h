@@ -30,6 +30,8 @@ class Sequential : public Layer<Sequential> {
   }
   /// Appends a function, such as relu.
   Sequential& add(Function function);
+  /// Appends a module that exists already, and how to call it.
+  Sequential& add(std::shared_ptr<Module> module, Function run);
 
   /// Throws Error (config) if it is empty.
   Tensor forward(const Tensor& x);

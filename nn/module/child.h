@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <list>
 #include <tuple>
 #include <type_traits>
 
@@ -10,10 +11,11 @@
 namespace tape::nn {
 namespace detail {
 
-/// Appends an argument if it is a tensor.
+/// Appends an argument if it is a tensor, or all of a list of tensors.
 template <class A>
 void append_if_tensor(Tensors& to, const A& argument) {
   if constexpr (std::convertible_to<const A&, const Tensor&>) to.push_back(argument);
+  if constexpr (std::same_as<A, Tensors>) to.insert(to.end(), argument.begin(), argument.end());
 }
 
 /// Returns the tensors among the arguments of a call, possibly none.
@@ -28,10 +30,16 @@ Tensors tensor_arguments(const A&... arguments) {
 struct ReplacedArguments {
   Tensors tensors;
   size_t next = 0;
+  std::list<Tensors> lists = {};  // replacements of arguments that are lists
 
-  /// Returns the argument or its replacement. Called once per tensor argument, in order.
+  /// Returns the argument or its replacement. Called once per argument, in order.
   template <class A>
   A&& take(std::remove_reference_t<A>& argument) {
+    if constexpr (std::same_as<std::remove_cvref_t<A>, Tensors>) {
+      const auto begin = tensors.begin() + static_cast<ptrdiff_t>(next);
+      next += argument.size();
+      return static_cast<A&&>(lists.emplace_back(begin, begin + static_cast<ptrdiff_t>(argument.size())));
+    }
     if constexpr (std::convertible_to<const std::remove_cvref_t<A>&, const Tensor&>) {
       Tensor& tensor = tensors[next++];
       // A Parameter is never replaced: it is a type of its own.

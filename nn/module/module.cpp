@@ -316,7 +316,7 @@ Tensors Module::run_backward_hooks(Tensors input_gradients, const Tensor& output
 }
 
 std::string Module::type_name() const {
-  const char* const mangled = (class_ ? *class_ : typeid(*this)).name();
+  const char* const mangled = type().name();
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> demangled(abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
                                                          std::free);

@@ -15,7 +15,11 @@
 
 namespace tape::nn {
 
+class Buffer;
 class Module;
+class Parameter;
+/// Whether a buffer is part of state_dict().
+enum class Persistent { yes, no };
 
 namespace detail {
 template <class M, class F, class... A>
@@ -115,11 +119,32 @@ class Module : NonCopyable {
   int64_t register_backward_hook(BackwardHook hook);
   /// Has no effect if the hook is already removed.
   void remove_hook(int64_t handle);
+
+  /// Parts that are not declared as members, as in containers and in modules written in another language: the module
+  /// owns them, and they are listed after the members. Throws Error (config) if the name is taken, empty, or begins or
+  /// ends with a dot.
+  /// @{
+  Parameter& register_parameter(const std::string& name, Tensor value);
+  Buffer& register_buffer(const std::string& name, Tensor value, Persistent saved);
+  /// `child` gets this name in the module path, unless another module gave it one. Throws Error (config) too if it is
+  /// null or contains this module.
+  void register_module(const std::string& name, std::shared_ptr<Module> child);
+  /// @}
+  /// Unregisters and releases such a part. Throws Error (config) if there is none of this name.
+  void unregister(std::string_view name);
+  /// Returns the parts of this module itself by name, without those of its children.
+  /// @{
+  std::vector<std::pair<std::string, Module*>> named_children() const;
+  /// A parameter or buffer; null if there is none of this name.
+  const Tensor* tensor(std::string_view name) const;
+  /// @}
   /// Whether this module itself, not a descendant, has a hook of any kind.
   bool has_hooks() const { return !pre_hooks_.empty() || !hooks_.empty() || !backward_hooks_.empty(); }
 
-  /// Returns the class name without namespaces: "Linear".
-  std::string type_name() const;
+  /// Returns the class name without namespaces: "Linear". Classes written in another language override it.
+  virtual std::string type_name() const;
+  /// Returns the class of a Child as it was declared, otherwise the object's own.
+  const std::type_info& type() const { return class_ ? *class_ : typeid(*this); }
   /// Returns the settings that the tree prints after the class name: "512, 2048, bias=true".
   virtual std::string settings() const { return ""; }
   /// Returns the name that its owner gave it, "" for a root.
@@ -148,6 +173,7 @@ class Module : NonCopyable {
     Tensor* buffer = nullptr;
     bool persistent = true;
     Module* child = nullptr;
+    std::shared_ptr<void> owned = {};  // a part that is not a member
   };
 
   /// Throws Error (config) if the name is empty, begins or ends with a dot, or is already taken.
@@ -197,9 +223,6 @@ class Parameter : public Tensor {
   /// (shape) for another shape, Error (config) if `shared` does not require gradients or is the result of an operation.
   void tie(const Tensor& shared);
 };
-
-/// Whether a buffer is part of state_dict().
-enum class Persistent { yes, no };
 
 /// A tensor that belongs to a module and is not trained.
 class Buffer : public Tensor {

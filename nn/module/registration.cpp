@@ -1,0 +1,49 @@
+#include <algorithm>
+
+#include "nn/module/module.h"
+
+namespace tape::nn {
+
+Parameter& Module::register_parameter(const std::string& name, Tensor value) {
+  const auto parameter = std::make_shared<Parameter>(this, name, std::move(value));
+  entries_.back().owned = parameter;
+  return *parameter;
+}
+
+Buffer& Module::register_buffer(const std::string& name, Tensor value, Persistent saved) {
+  const auto buffer = std::make_shared<Buffer>(this, name, std::move(value), saved);
+  entries_.back().owned = buffer;
+  return *buffer;
+}
+
+void Module::register_module(const std::string& name, std::shared_ptr<Module> child) {
+  if (!child) raise(ErrorKind::config, "register_module: \"{}\" is null", name);
+  for (const auto& [path, inside] : child->named_modules())
+    if (inside == this)
+      raise(ErrorKind::config, "register_module: \"{}\" contains the module that it should be a part of", name);
+  Module& module = *child;
+  add_entry({.name = name, .child = &module, .owned = std::move(child)});
+  if (module.name_.empty()) module.name_ = name;
+  module.name_parameters();
+}
+
+void Module::unregister(std::string_view name) {
+  const auto found = std::ranges::find_if(entries_, [&](const Entry& e) { return e.name == name && e.owned; });
+  if (found == entries_.end()) raise(ErrorKind::config, "unregister: {} has no part \"{}\"", type_name(), name);
+  entries_.erase(found);
+}
+
+std::vector<std::pair<std::string, Module*>> Module::named_children() const {
+  std::vector<std::pair<std::string, Module*>> children;
+  for (const Entry& entry : entries_)
+    if (entry.child) children.emplace_back(entry.name, entry.child);
+  return children;
+}
+
+const Tensor* Module::tensor(std::string_view name) const {
+  for (const Entry& entry : entries_)
+    if (entry.name == name) return entry.parameter ? entry.parameter : entry.buffer;
+  return nullptr;
+}
+
+}  // namespace tape::nn

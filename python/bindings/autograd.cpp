@@ -1,0 +1,219 @@
+// Backward passes, scopes, custom operations, transforms and gradient checks.
+#include "bindings.h"
+
+namespace tape::python {
+namespace {
+
+using nb::arg;
+using Optionals = std::vector<std::optional<Tensor>>;
+using Function = std::function<Tensor(const Tensors&)>;
+
+Tensors defined_or_empty(const Optionals& given) {
+  Tensors tensors;
+  for (const auto& tensor : given) tensors.push_back(tensor.value_or(Tensor()));
+  return tensors;
+}
+
+Optionals none_where_undefined(const Tensors& tensors) {
+  Optionals result;
+  for (const Tensor& tensor : tensors) result.push_back(tensor.defined() ? std::optional(tensor) : std::nullopt);
+  return result;
+}
+
+/// An open scope; close() ends it. Scopes must be closed in the reverse order, which `with` ensures.
+struct OpenScope {
+  std::shared_ptr<void> scope;
+};
+
+template <class T, class... A>
+OpenScope open(A... arguments) {
+  return {std::make_shared<T>(arguments...)};
+}
+
+void bind_scopes(nb::module_& m) {
+  nb::class_<OpenScope>(m, "_OpenScope").def("close", [](OpenScope& self) { self.scope.reset(); });
+  m.def("_open_no_grad", &open<NoGrad>);
+  m.def("_open_enable_grad", &open<EnableGrad>);
+  m.def("_open_composed", &open<Composed>);
+  m.def("_open_device", &open<DeviceScope, Device>, arg("device"));
+  m.def("_open_matmul_precision", &open<MatmulPrecisionScope, MatmulPrecision>, arg("precision"));
+  m.def("_open_trace", &open<Trace>);
+  m.def("is_grad_enabled", &grad_enabled, "Whether operations on tensors that require gradients are recorded.");
+}
+
+// --- custom operations ---
+
+Tensors list_from(nb::handle result) {
+  if (Tensor tensor; nb::try_cast(result, tensor)) return {tensor};
+  return nb::cast<Tensors>(result);
+}
+
+/// Calls apply(context, *inputs) of Python, and its gradient in the backward pass.
+nb::object custom_operation(const std::string& name, const Tensors& inputs, nb::callable forward,
+                            nb::callable backward) {
+  bool single = false;
+  // Python may end these functions while the tape keeps them: the reference is released with the GIL.
+  const auto kept = std::shared_ptr<nb::callable>(new nb::callable(backward), [](nb::callable* held) {
+    const nb::gil_scoped_acquire gil;
+    delete held;
+  });
+  const Tensors outputs = custom(
+      name, inputs,
+      [&](ForwardContext& context) -> Tensors {
+        const nb::gil_scoped_acquire gil;
+        nb::object result = forward(nb::cast(&context, nb::rv_policy::reference));
+        single = nb::isinstance<Tensor>(result);
+        return list_from(result);
+      },
+      [kept](const BackwardContext& context) -> Tensors {
+        const nb::gil_scoped_acquire gil;
+        nb::object result = (*kept)(nb::cast(&context, nb::rv_policy::reference));
+        if (result.is_none()) return {Tensor()};
+        if (Tensor tensor; nb::try_cast(result, tensor)) return {tensor};
+        return defined_or_empty(nb::cast<Optionals>(result));
+      });
+  return single ? nb::cast(outputs[0]) : nb::tuple(nb::cast(outputs));
+}
+
+void bind_custom(nb::module_& m) {
+  nb::class_<ForwardContext>(m, "ForwardContext", "Inputs of a custom operation, and what it saves for its gradient.")
+      .def_prop_ro("inputs", [](const ForwardContext& self) { return self.inputs(); })
+      .def("needs", &ForwardContext::needs, arg("input"), "Whether an input needs a gradient.")
+      .def(
+          "save", [](ForwardContext& self, const Tensors& values) { self.save(values); }, arg("values"),
+          "Saves tensors, which the gradient reads as context.saved(0), context.saved(1), ...")
+      .def("mark_non_differentiable", &ForwardContext::mark_non_differentiable, arg("output"),
+           "Output i has no gradient.");
+  nb::class_<BackwardContext>(m, "BackwardContext",
+                              "What a custom gradient reads: gradients of the outputs, and saved values.")
+      .def("grad", &BackwardContext::grad, arg("output") = 0, "Gradient of an output; zeros if it received none.")
+      .def("has_grad", &BackwardContext::has_grad, arg("output"), "Whether an output received a gradient.")
+      .def("saved", &BackwardContext::saved, arg("number"), "A saved value. Error (graph) if it was modified in place.")
+      .def("needs", &BackwardContext::needs, arg("input"), "Whether an input needs a gradient.")
+      .def_prop_ro("create_graph", &BackwardContext::create_graph,
+                   "Whether the gradient will itself be differentiated.");
+  m.def("custom", &custom_operation, arg("name"), arg("inputs"), arg("forward"), arg("backward"),
+        "An operation with a gradient of your own, recorded as `name`: forward(context) computes the output or a tuple "
+        "of\n"
+        "outputs from context.inputs, backward(context) returns one gradient per input, None for zero. See Function "
+        "for a class.");
+}
+
+void bind_transforms(nb::module_& m) {
+  m.def(
+      "jvp",
+      [](const Function& f, const Tensors& inputs, const Tensors& tangents) {
+        const Jvp result = jvp(f, inputs, tangents);
+        return std::pair(result.value, result.tangent);
+      },
+      arg("function"), arg("inputs"), arg("tangents"), release,
+      "f(inputs) and its derivative along the tangents: (value, tangent).");
+  m.def(
+      "vjp",
+      [](const Function& f, const Tensors& inputs, const Tensor& seed) {
+        const Vjp result = vjp(f, inputs, seed);
+        return std::pair(result.value, result.gradients);
+      },
+      arg("function"), arg("inputs"), arg("gradient"), release,
+      "f(inputs) and the gradients of the inputs for a gradient of the output.");
+  m.def(
+      "hvp",
+      [](const Function& f, const Tensors& inputs, const Tensors& directions) {
+        const Hvp result = hvp(f, inputs, directions);
+        return std::tuple(result.value, result.gradient, result.product);
+      },
+      arg("function"), arg("inputs"), arg("directions"), release,
+      "f(inputs), its gradient, and the product of its Hessian with the directions.");
+  m.def(
+      "jacobian", [](const Function& f, const Tensors& inputs) { return jacobian(f, inputs); }, arg("function"),
+      arg("inputs"), release,
+      "Derivative of every element of f(inputs) with respect to every element of each input: [*output, *input].");
+  m.def(
+      "hessian", [](const Function& f, const Tensors& inputs) { return hessian(f, inputs); }, arg("function"),
+      arg("inputs"), release, "Second derivatives of a scalar f(inputs), for each pair of inputs.");
+  m.def(
+      "checkpoint", [](const Function& f, const Tensors& inputs) { return checkpoint(f, inputs); }, arg("function"),
+      arg("inputs"), release,
+      "f(inputs) without keeping its intermediate values: the backward pass computes them again.");
+}
+
+}  // namespace
+
+void bind_autograd(nb::module_& m) {
+  bind_scopes(m);
+  bind_custom(m);
+  bind_transforms(m);
+  m.def(
+      "backward",
+      [](const Tensors& outputs, const std::optional<Optionals>& gradients, bool retain_graph, bool create_graph) {
+        backward(outputs, gradients ? defined_or_empty(*gradients) : Tensors(),
+                 {.retain_graph = retain_graph, .create_graph = create_graph});
+      },
+      arg("outputs"), arg("gradients").none() = nb::none(), nb::kw_only(), arg("retain_graph") = false,
+      arg("create_graph") = false, release,
+      "Accumulates the gradients of several outputs into `grad` of every leaf they depend on.");
+  m.def(
+      "grad",
+      [](const std::variant<Tensor, Tensors>& outputs, const std::variant<Tensor, Tensors>& inputs,
+         const std::optional<Optionals>& gradients, bool retain_graph, bool create_graph,
+         bool allow_unused) -> std::variant<std::optional<Tensor>, Optionals> {
+        const auto list = [](const std::variant<Tensor, Tensors>& given) {
+          return std::holds_alternative<Tensor>(given) ? Tensors{std::get<Tensor>(given)} : std::get<Tensors>(given);
+        };
+        const Optionals found =
+            none_where_undefined(grad(list(outputs), list(inputs),
+                                      {.gradients = gradients ? defined_or_empty(*gradients) : Tensors(),
+                                       .retain_graph = retain_graph,
+                                       .create_graph = create_graph,
+                                       .allow_unused = allow_unused}));
+        if (std::holds_alternative<Tensor>(inputs)) return found[0];
+        return found;
+      },
+      arg("outputs"), arg("inputs"), arg("gradients").none() = nb::none(), nb::kw_only(), arg("retain_graph") = false,
+      arg("create_graph") = false, arg("allow_unused") = false, release,
+      "Gradients of the outputs with respect to the inputs, without touching any `grad`: a tensor for one input, a "
+      "list for a list.\n\n"
+      "`gradients` are the seeds, one per output. With `allow_unused`, the gradient of an input that no output depends "
+      "on is None\n"
+      "instead of an Error (graph).");
+}
+
+void bind_random(nb::module_& m) {
+  nb::class_<Generator>(m, "Generator",
+                        "Random numbers that depend only on a seed and a counter (Philox4x32-10, Salmon et al. 2011).")
+      .def(nb::init<>())
+      .def(nb::init<uint64_t>(), arg("seed"))
+      .def_prop_ro("seed", &Generator::seed, "As passed to the constructor or set_state().")
+      .def_prop_ro("counter", &Generator::counter, "Number of values drawn.")
+      .def("set_state", &Generator::set_state, arg("seed"), arg("counter"),
+           "Continues after the first `counter` values of a seed.")
+      .def("uniform", &Generator::uniform, "Uniform in [0, 1).");
+  m.def("manual_seed", &manual_seed, arg("seed"), "Resets all random streams of this thread.");
+  m.def("generator", &generator, arg("stream"), nb::rv_policy::reference,
+        "This thread's generator of a stream: 'init', 'dropout', 'shuffle' or 'sampling'.");
+}
+
+void bind_mask(nb::module_& m) {
+  nb::class_<Mask>(
+      m, "Mask",
+      "Which keys each query may attend to; `&` combines masks: Mask.causal() & Mask.padding(ids, 0).\n\n"
+      "Masks broadcast to the scores [B, H, Tq, Tk]. A query with no visible key has output 0 and gradient 0.")
+      .def(nb::init<>())
+      .def_static("causal", &Mask::causal, arg("offset") = 0, "Query i sees keys 0 .. i + offset.")
+      .def_static("window", &Mask::window, arg("left"), arg("right"), arg("offset") = 0,
+                  "Query i sees keys i + offset - left .. i + offset + right.")
+      .def_static("padding", &Mask::padding, arg("ids"), arg("padding_id"),
+                  "Hides the keys whose id is the padding id: ids [B, Tk] or [Tk].")
+      .def_static("keep", &Mask::keep, arg("keep"),
+                  "True keeps a key, False hides it; bool, broadcast to [B, H, Tq, Tk].")
+      .def_static("additive", &Mask::additive, arg("scores"), "A bias added to the scaled scores before the softmax.")
+      .def(
+          "__and__", [](const Mask& a, const Mask& b) { return a & b; }, nb::is_operator())
+      .def_prop_ro("empty", &Mask::empty, "Whether the mask hides nothing and has no bias.")
+      .def(
+          "to_tensor", [](const Mask& self, int64_t queries, int64_t keys) { return self.to_tensor(queries, keys); },
+          arg("query_length"), arg("key_length"),
+          "The mask as a bool tensor that broadcasts to [B, H, query_length, key_length].");
+}
+
+}  // namespace tape::python

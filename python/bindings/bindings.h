@@ -1,0 +1,72 @@
+#pragma once
+
+// What the sources of the bindings share.
+#include "casters.h"
+#include "enumerations.h"
+
+namespace nb = nanobind;
+
+namespace tape::python {
+
+/// Other threads of Python run while the library computes.
+using release_gil = nb::call_guard<nb::gil_scoped_release>;
+inline constexpr release_gil release;
+
+/// f32 on the default device where nothing is given.
+inline TensorOptions tensor_options(std::optional<DType> dtype, const std::optional<std::string>& device) {
+  return {dtype.value_or(f32), device ? parse_device(*device) : default_device()};
+}
+
+/// Defines an operation as a function and as a method of Tensor, which is its first argument.
+template <class F, class... Extra>
+void define(nb::module_& m, nb::class_<Tensor>& tensor, const char* name, F function, const nb::arg& first,
+            const Extra&... extra) {
+  m.def(name, function, first, extra...);
+  tensor.def(name, function, extra...);
+}
+
+/// The submodule of this name, such as "nn.init"; created if there is none yet.
+nb::module_ sub(nb::module_& root, std::string_view name);
+
+/// A structure of results, whose fields can be unpacked: values, indices = topk(x, 3).
+template <class T, class... Fields>
+void structure(nb::module_ m, const char* name, const char* doc, const Fields&... fields) {
+  nb::class_<T> type(m, name, doc);
+  nb::list names;
+  const auto define = [&](const auto& self, const char* field, auto member, const char* text, const auto&... rest) {
+    type.def_ro(field, member, text);
+    names.append(field);
+    if constexpr (sizeof...(rest) > 0) self(self, rest...);
+  };
+  define(define, fields...);
+  type.attr("__match_args__") = nb::tuple(names);
+  type.def("__iter__", [](nb::handle self) {
+    nb::list values;
+    for (nb::handle field : self.type().attr("__match_args__")) values.append(self.attr(field));
+    return nb::iter(values);
+  });
+  type.def("__repr__", [](nb::handle self) {
+    std::string text = std::string(nb::str(self.type().attr("__name__")).c_str()) + "(";
+    const char* separator = "";
+    for (nb::handle field : self.type().attr("__match_args__")) {
+      text += separator + std::string(nb::str(field).c_str()) + "=" + nb::repr(self.attr(field)).c_str();
+      separator = ", ";
+    }
+    return text + ")";
+  });
+}
+
+void bind_error(nb::module_& m);
+void bind_values_of_tensors(nb::class_<Tensor>& tensor, nb::module_& m);
+void bind_tensor(nb::class_<Tensor>& tensor);
+void bind_autograd(nb::module_& m);
+void bind_random(nb::module_& m);
+void bind_mask(nb::module_& m);
+void bind_module(nb::module_& m);
+void bind_optimizer(nb::module_& m);
+void bind_generated(nb::module_& root, nb::class_<Tensor>& tensor);
+
+/// Prefixes a Python exception of class Error with the running module's path, as Error::set_module_path() does.
+void add_module_path(nb::python_error& error);
+
+}  // namespace tape::python

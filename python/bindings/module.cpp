@@ -1,0 +1,428 @@
+#include "bindings.h"
+
+#include <nanobind/trampoline.h>
+
+namespace nanobind::detail {
+
+/// A layer that C++ constructed is a subclass of the class it was declared with; Python sees that class.
+template <>
+struct type_hook<tape::nn::Module> {
+  static const std::type_info* get(const tape::nn::Module* module) {
+    return module ? &module->type() : &typeid(tape::nn::Module);
+  }
+};
+
+}  // namespace nanobind::detail
+
+namespace tape::python {
+namespace {
+
+using nb::arg;
+using nn::Module;
+
+/// A module written in Python.
+class PythonModule : public Module {
+ public:
+  NB_TRAMPOLINE(Module, 2);
+
+  std::string type_name() const override {
+    const nb::gil_scoped_acquire gil;
+    return nb::cast<std::string>(nb_trampoline.base().type().attr("__name__"));
+  }
+  std::string settings() const override { NB_OVERRIDE_NAME("settings", settings); }
+};
+
+/// nn.Parameter(values): a leaf that a module registers when it is assigned to an attribute.
+struct NewParameter : Tensor {
+  using Tensor::Tensor;
+};
+
+struct CallResult {
+  nb::object value;
+  Tensor output;  // that hooks may replace
+};
+
+void collect_tensors(nb::handle value, Tensors& tensors) {
+  if (nb::isinstance<Tensor>(value)) tensors.push_back(nb::cast<Tensor>(value));
+}
+
+nb::object replaced(nb::handle value, const Tensors& tensors, size_t& next) {
+  if (!nb::isinstance<Tensor>(value)) return nb::borrow(value);
+  const Tensor& tensor = tensors[next++];
+  return nb::cast<Tensor>(value).is(tensor) ? nb::borrow(value) : nb::cast(tensor);
+}
+
+/// forward(*args, **kwargs) with the module's path and hooks; the tensors among the arguments are what hooks see.
+nb::object call_with_hooks(nb::handle self, Module& module, const nb::args& args, const nb::kwargs& kwargs) {
+  Tensors tensors;
+  for (nb::handle value : args) collect_tensors(value, tensors);
+  for (auto [key, value] : kwargs) collect_tensors(value, tensors);
+  const auto forward = [&](Module&, const Tensors& inputs) -> CallResult {
+    size_t next = 0;
+    nb::list positional;
+    nb::dict named;
+    for (nb::handle value : args) positional.append(replaced(value, inputs, next));
+    for (auto [key, value] : kwargs) named[key] = replaced(value, inputs, next);
+    nb::object value = self.attr("forward")(*positional, **named);
+    if (nb::isinstance<Tensor>(value)) return {value, nb::cast<Tensor>(value)};
+    if (nb::isinstance<AttentionResult>(value)) return {value, nb::cast<AttentionResult&>(value).output};
+    return {value, {}};
+  };
+  CallResult result = nn::detail::call_as(module.name(), module, forward, tensors);
+  if (nb::isinstance<Tensor>(result.value)) return nb::cast(result.output);
+  return result.value;
+}
+
+nb::object call(nb::handle self, const nb::args& args, const nb::kwargs& kwargs) {
+  auto& module = nb::cast<Module&>(self);
+  try {
+    if (module.has_hooks()) return call_with_hooks(self, module, args, kwargs);
+    const ModuleScope scope(module.name());
+    try {
+      return self.attr("forward")(*args, **kwargs);
+    } catch (nb::python_error& error) {
+      add_module_path(error);
+      throw;
+    }
+  } catch (Error& error) {
+    const ModuleScope scope(module.name());
+    error.set_module_path(ModuleScope::path());
+    throw;
+  }
+}
+
+// --- attributes ---
+
+/// A child as an object of Python, which keeps its parent alive, since the parent owns it. A child that was assigned in
+/// Python is an object already, which its parent keeps alive.
+nb::object child_object(nb::handle parent, Module* child) {
+  if (nb::object present = nb::find(child)) return present;
+  nb::object object = nb::cast(child, nb::rv_policy::reference);
+  nb::keep_alive_obj(object, parent);
+  return object;
+}
+
+/// A child, or a list of the children "layers.0", "layers.1", ...; null if there is none.
+nb::object child_of(nb::handle self, const Module& module, const std::string& name) {
+  nb::list children;
+  for (const auto& [child_name, child] : module.named_children()) {
+    if (child_name == name) return child_object(self, child);
+    if (child_name.starts_with(name + ".")) children.append(child_object(self, child));
+  }
+  return nb::len(children) > 0 ? nb::object(std::move(children)) : nb::object();
+}
+
+/// Parameters, buffers and children of layers written in C++; Python's own attributes are found before.
+nb::object get_attribute(nb::handle self, const std::string& name) {
+  const auto& module = nb::cast<const Module&>(self);
+  if (const Tensor* const tensor = module.tensor(name)) return tensor->defined() ? nb::cast(*tensor) : nb::none();
+  if (nb::object child = child_of(self, module, name)) return child;
+  throw nb::attribute_error(
+      fmt::format("'{}' object has no attribute '{}'", nb::cast<std::string>(self.type().attr("__name__")), name)
+          .c_str());
+}
+
+bool is_registered(const Module& module, const std::string& name) {
+  if (module.tensor(name)) return true;
+  for (const auto& [child_name, child] : module.named_children())
+    if (child_name == name) return true;
+  return false;
+}
+
+/// Registers parameters and modules under the attribute's name; other values are plain attributes.
+void set_attribute(nb::handle self, nb::str key, nb::handle value) {
+  auto& module = nb::cast<Module&>(self);
+  const std::string name = key.c_str();
+  const bool parameter = nb::isinstance<NewParameter>(value), child = nb::isinstance<Module>(value);
+  if (is_registered(module, name)) {
+    const Tensor* const present = module.tensor(name);
+    if (present && !parameter && nb::isinstance<Tensor>(value)) {
+      // As in PyTorch, a buffer takes another tensor; a parameter does not become one silently.
+      bool is_parameter = false;
+      for (const NamedTensor& named : module.named_parameters()) is_parameter |= named.name == name;
+      if (is_parameter)
+        raise(ErrorKind::config,
+              "module: \"{}\" is a parameter; assign an nn.Parameter, or write its values with set_data()", name);
+      const_cast<Tensor&>(*present) = nb::cast<Tensor>(value);
+    } else {
+      module.unregister(name);
+      if (parameter) module.register_parameter(name, nb::cast<Tensor>(value));
+      if (child) module.register_module(name, nb::cast<std::shared_ptr<Module>>(value));
+    }
+  } else if (parameter) {
+    module.register_parameter(name, nb::cast<Tensor>(value));
+  } else if (child) {
+    module.register_module(name, nb::cast<std::shared_ptr<Module>>(value));
+  }
+  if (PyObject_GenericSetAttr(self.ptr(), key.ptr(), value.ptr()) != 0) throw nb::python_error();
+}
+
+void delete_attribute(nb::handle self, nb::str key) {
+  auto& module = nb::cast<Module&>(self);
+  const std::string name = key.c_str();
+  const bool registered = is_registered(module, name);
+  if (registered) module.unregister(name);
+  if (PyObject_GenericSetAttr(self.ptr(), key.ptr(), nullptr) != 0) {
+    if (!registered) throw nb::python_error();
+    PyErr_Clear();
+  }
+}
+
+using ModuleClass = nb::class_<Module, PythonModule>;
+
+void bind_state(ModuleClass& type) {
+  type.def("state_dict", &Module::state_dict,
+           "Parameters and persistent buffers by name; they share the module's memory.");
+  type.def(
+      "load_state_dict",
+      [](Module& self, const nn::StateDict& state, bool strict) {
+        const nn::LoadReport report = self.load_state_dict(state, {.strict = strict});
+        return std::pair(report.missing, report.unexpected);
+      },
+      arg("state"), nb::kw_only(), arg("strict") = true,
+      "Copies values into the module's tensors; returns (missing, unexpected) names. If anything does not fit, one "
+      "Error (format) lists\n"
+      "every missing, unexpected and misshapen entry, and nothing is changed.");
+  type.def("save", &Module::save, arg("path"), release, "Saves state_dict() to a safetensors file.");
+  type.def(
+      "load",
+      [](Module& self, const std::string& path, bool strict) {
+        const nn::LoadReport report = self.load(path, {.strict = strict});
+        return std::pair(report.missing, report.unexpected);
+      },
+      arg("path"), nb::kw_only(), arg("strict") = true, "Loads a safetensors file; see load_state_dict().");
+}
+
+void bind_hooks(ModuleClass& type) {
+  type.def(
+      "register_forward_hook",
+      [](Module& self, nb::callable hook) {
+        const auto kept =
+            nb::cast<std::function<std::optional<Tensor>(nb::object, const Tensors&, const Tensor&)>>(hook);
+        return self.register_forward_hook([kept](Module& module, const Tensors& inputs, const Tensor& output) {
+          const nb::gil_scoped_acquire gil;
+          return kept(nb::cast(&module, nb::rv_policy::reference), inputs, output).value_or(Tensor());
+        });
+      },
+      arg("hook"),
+      "Calls hook(module, inputs, output) after the module ran; a tensor that it returns replaces the output. Returns "
+      "an id.");
+  type.def(
+      "register_forward_pre_hook",
+      [](Module& self, nb::callable hook) {
+        const auto kept = nb::cast<std::function<std::optional<Tensors>(nb::object, const Tensors&)>>(hook);
+        return self.register_forward_pre_hook([kept](Module& module, const Tensors& inputs) {
+          const nb::gil_scoped_acquire gil;
+          return kept(nb::cast(&module, nb::rv_policy::reference), inputs).value_or(Tensors());
+        });
+      },
+      arg("hook"),
+      "Calls hook(module, inputs) before the module runs; a list of tensors that it returns replaces the inputs. "
+      "Returns an id.");
+  type.def(
+      "register_backward_hook",
+      [](Module& self, nb::callable hook) {
+        using Gradients = std::vector<std::optional<Tensor>>;
+        const auto kept =
+            nb::cast<std::function<std::optional<Gradients>(nb::object, const Gradients&, const Tensor&)>>(hook);
+        return self.register_backward_hook([kept](Module& module, const Tensors& inputs, const Tensor& output) {
+          const nb::gil_scoped_acquire gil;
+          Gradients given;
+          for (const Tensor& gradient : inputs)
+            given.push_back(gradient.defined() ? std::optional(gradient) : std::nullopt);
+          Tensors result;
+          if (const auto returned = kept(nb::cast(&module, nb::rv_policy::reference), given, output))
+            for (const auto& gradient : *returned) result.push_back(gradient.value_or(Tensor()));
+          return result;
+        });
+      },
+      arg("hook"),
+      "Calls hook(module, input_gradients, output_gradient) after a backward pass through the module. Returns an id.");
+  type.def("remove_hook", &Module::remove_hook, arg("handle"), "Does nothing if the hook is already removed.");
+}
+
+void bind_sequential(nb::module_& m) {
+  const auto append = [](nn::Sequential& self, nb::handle step) {
+    auto run = nb::cast<nn::Sequential::Function>(step);
+    if (nb::isinstance<Module>(step))
+      self.add(nb::cast<std::shared_ptr<Module>>(step), std::move(run));
+    else
+      self.add(std::move(run));
+  };
+  nb::class_<nn::Sequential, Module>(
+      m, "Sequential",
+      "Runs modules and functions of one tensor one after another. Names are positions, and functions count.")
+      .def(
+          "__init__",
+          [append](nn::Sequential* self, const nb::args& steps) {
+            new (self) nn::Sequential();
+            for (nb::handle step : steps) append(*self, step);
+          },
+          arg("steps"))
+      .def("append", append, arg("step"), "Appends a module or a function of one tensor.")
+      .def("forward", &nn::Sequential::forward, arg("x"), release, "The last step's output.")
+      .def("__len__", &nn::Sequential::size)
+      .def(
+          "__getitem__",
+          [](nb::handle self, int64_t position) {
+            const int64_t size = nb::cast<nn::Sequential&>(self).size();
+            return self.attr("__getattr__")(std::to_string(position < 0 ? position + size : position));
+          },
+          arg("position"), "The module at a position.");
+}
+
+void bind_positions(nb::module_& m) {
+  nb::class_<nn::Positions>(m, "Positions",
+                            "Positions of a call's tokens in their texts: counted from 0, from a first one on, or one "
+                            "per token, ids [B, T] or [T].")
+      .def(nb::init<>())
+      .def(nb::init<int64_t>(), arg("first"))
+      .def(nb::init<const Tensor&>(), arg("ids"));
+  nb::implicitly_convertible<int64_t, nn::Positions>();
+  nb::implicitly_convertible<Tensor, nn::Positions>();
+  nb::class_<nn::KeyValueCache>(m, "KeyValueCache",
+                                "Keys and values of the positions that B sequences have seen so far.")
+      .def(nb::init<>())
+      .def(nb::init<Tensor, Tensor>(), arg("keys"), arg("values"))
+      .def_prop_ro("length", &nn::KeyValueCache::length, "Number of positions seen.")
+      .def("keys", &nn::KeyValueCache::keys, "[B, size, kv_heads D].")
+      .def("values", &nn::KeyValueCache::values, "[B, size, kv_heads D].")
+      .def("append", &nn::KeyValueCache::append, arg("keys"), arg("values"),
+           "Appends the next positions [B, T, kv_heads D].");
+}
+
+}  // namespace
+
+void bind_module(nb::module_& m) {
+  bind_positions(m);
+  nb::class_<NewParameter, Tensor>(m, "Parameter",
+                                   "A tensor that a module trains: assign it to an attribute of the module.")
+      .def(
+          "__init__",
+          [](NewParameter* self, const Tensor& values, bool requires_grad) {
+            new (self) NewParameter(values.detach().ref());
+            if (requires_grad) self->requires_grad_(true);
+          },
+          arg("values"), nb::kw_only(), arg("requires_grad") = true);
+  ModuleClass type(m, "Module", nb::dynamic_attr(),
+                   "Base class of layers and models. In a class of your own, assign Parameters and modules to "
+                   "attributes in __init__ (after\n"
+                   "super().__init__()) and write forward(); calling the module runs it with its name in errors and "
+                   "reports, and its hooks.");
+  type.def(nb::init<>());
+  type.def("__call__", &call, arg("args"), arg("kwargs"), "forward() with the module's path, hooks and error context.");
+  type.def("__getattr__", &get_attribute, arg("name"));
+  type.def("__setattr__", &set_attribute, arg("name"), arg("value").none());
+  type.def("__delattr__", &delete_attribute, arg("name"));
+  type.def("__repr__", [](const Module& self) { return nn::to_string(self); });
+  type.def("named_parameters", &Module::named_parameters, "Pairs (name, parameter) of the module and its children.");
+  type.def("parameters", &Module::parameters, "The parameters, in the order of named_parameters().");
+  type.def("trainable_parameters", &Module::trainable_parameters, "The parameters that require gradients.");
+  type.def("named_buffers", &Module::named_buffers, "Pairs (name, buffer) of the module and its children.");
+  type.def("named_modules", &Module::named_modules, nb::rv_policy::reference_internal,
+           "Pairs (path, module): this module, as '', and all its descendants.");
+  type.def("named_children", &Module::named_children, nb::rv_policy::reference_internal,
+           "Pairs (name, module) of its own children.");
+  type.def("parameter_count", &Module::parameter_count, "Number of values in parameters().");
+  type.def("trainable_parameter_count", &Module::trainable_parameter_count,
+           "Number of values in trainable_parameters().");
+  type.def(
+      "register_buffer",
+      [](nb::handle self, const std::string& name, const Tensor& value, bool persistent) {
+        nb::cast<Module&>(self).register_buffer(name, value, persistent ? nn::Persistent::yes : nn::Persistent::no);
+      },
+      arg("name"), arg("value"), nb::kw_only(), arg("persistent") = true,
+      "Adds a tensor that is not trained; part of state_dict() if persistent.");
+  type.def(
+      "add_module", [](nb::handle self, const nb::str& name, nb::handle child) { nb::setattr(self, name, child); },
+      arg("name"), arg("module"), "Adds a child under a name that need not be an identifier, such as '0'.");
+  type.def(
+      "train",
+      [](nb::handle self, bool mode) {
+        nb::cast<Module&>(self).train(mode);
+        return nb::borrow(self);
+      },
+      arg("mode") = true, "Sets training mode, in which dropout is active; returns the module.");
+  type.def(
+      "eval",
+      [](nb::handle self) {
+        nb::cast<Module&>(self).eval();
+        return nb::borrow(self);
+      },
+      "Sets evaluation mode; returns the module.");
+  type.def("prepare_for_inference", &Module::prepare_for_inference,
+           "Sets evaluation mode and keeps packed copies of weights for speed.");
+  type.def_prop_ro("training", &Module::is_training, "Whether the module is in training mode.");
+  type.def(
+      "to",
+      [](nb::handle self, DType dtype) {
+        nb::cast<Module&>(self).to(dtype);
+        return nb::borrow(self);
+      },
+      arg("dtype"), "Converts every parameter and floating buffer in place; returns the module.");
+  type.def(
+      "to",
+      [](nb::handle self, Device device) {
+        nb::cast<Module&>(self).to(device);
+        return nb::borrow(self);
+      },
+      arg("device"), "Moves every parameter and buffer in place; returns the module.");
+  type.def_prop_ro("device", &Module::device, "Device of its first parameter.");
+  type.def("requires_grad_", &Module::requires_grad_, arg("requires_grad") = true,
+           "Whether the parameters accumulate gradients.");
+  type.def("freeze", &Module::freeze, "Excludes the parameters from training.");
+  type.def("unfreeze", &Module::unfreeze, "Undoes freeze().");
+  type.def("zero_grad", &Module::zero_grad, "Clears the gradients of all parameters.");
+  type.def("settings", &Module::settings,
+           "What the printed tree shows after the class name; override it in classes of your own.");
+  type.def_prop_ro("name", &Module::name, "The name that its owner gave it; '' for a root.");
+  bind_state(type);
+  bind_hooks(type);
+  bind_sequential(m);
+}
+
+void bind_optimizer(nb::module_& m) {
+  using optim::Optimizer;
+  using optim::Schedule;
+  nb::class_<optim::ParameterGroup>(m, "ParameterGroup", "Parameters with settings of their own.")
+      .def(
+          "__init__",
+          [](optim::ParameterGroup* self, const Tensors& parameters, double lr_factor,
+             std::optional<double> weight_decay) {
+            new (self)
+                optim::ParameterGroup{.parameters = parameters, .lr_factor = lr_factor, .weight_decay = weight_decay};
+          },
+          arg("parameters"), nb::kw_only(), arg("lr_factor") = 1.0, arg("weight_decay").none() = nb::none());
+  nb::class_<Optimizer>(m, "Optimizer", "Base class of optimizers: parameters and the state of each between steps.")
+      .def_prop_rw("lr", &Optimizer::lr, &Optimizer::set_lr, "Learning rate of the next step.")
+      .def_prop_ro("initial_lr", &Optimizer::initial_lr, "The lr that schedules start from.")
+      .def(
+          "step", [](Optimizer& self, double gradient_scale) { self.step({.gradient_scale = gradient_scale}); },
+          nb::kw_only(), arg("gradient_scale") = 1.0, release,
+          "Updates every parameter that has a gradient. Error (numeric) with the parameter's name for NaN and "
+          "infinity.")
+      .def("zero_grad", &Optimizer::zero_grad, "Discards all gradients.")
+      .def("parameters", &Optimizer::parameters, "The parameters of all groups, in order.")
+      .def("group_count", &Optimizer::group_count, "Number of groups.")
+      .def(
+          "set_group",
+          [](Optimizer& self, size_t number, double lr_factor, double weight_decay) {
+            self.set_group(number, {.lr_factor = lr_factor, .weight_decay = weight_decay});
+          },
+          arg("number"), nb::kw_only(), arg("lr_factor") = 1.0, arg("weight_decay") = 0.0,
+          "Changes a group's settings from the next step on.")
+      .def("state_dict", &Optimizer::state_dict, "Everything for an exact resume, by name.")
+      .def("load_state_dict", &Optimizer::load_state_dict, arg("state"),
+           "Copies a state in. Error (format) lists all that does not fit.");
+  nb::class_<Schedule>(m, "Schedule",
+                       "Sets an optimizer's lr before each of its steps, with a formula of the step, counted from 1.")
+      .def(nb::init<Optimizer&, std::function<double(int64_t)>>(), arg("optimizer"), arg("formula"),
+           nb::keep_alive<1, 2>())
+      .def("step", &Schedule::step, "Sets the lr of the optimizer's next step; call it after the optimizer's step().")
+      .def_prop_rw("last_step", &Schedule::last_step, &Schedule::set_last_step,
+                   "Number of steps done: the only state to save.")
+      .def_prop_ro("lr", &Schedule::lr, "The lr of the optimizer's next step.")
+      .def("lr_at", &Schedule::lr_at, arg("step"), "The formula's lr for any step, counted from 1.");
+}
+
+}  // namespace tape::python

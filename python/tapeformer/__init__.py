@@ -1,0 +1,33 @@
+"""Automatic differentiation and Transformers: tensors, gradients, layers, training, and pages that show every gradient.
+
+>>> import tapeformer as tape
+>>> x = tape.tensor([1.0, 2.0, 3.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4., 6.])
+"""
+
+from . import _tapeformer
+from ._tapeformer import *  # noqa: F403
+from ._tapeformer import __version__
+from ._scopes import composed, default_device, enable_grad, matmul_precision, no_grad, trace
+from ._function import Function
+from . import linalg, nn, optim
+
+bool = boolean = _tapeformer.boolean  # tape.bool, as in torch.bool
+
+__all__ = [
+    *(name for name in dir(_tapeformer) if not name.startswith("_")),
+    "Function",
+    "__version__",
+    "bool",
+    "composed",
+    "default_device",
+    "enable_grad",
+    "linalg",
+    "matmul_precision",
+    "nn",
+    "no_grad",
+    "optim",
+    "trace",
+]

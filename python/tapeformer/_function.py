@@ -1,0 +1,97 @@
+"""Operations with a gradient of your own, as a class."""
+
+from . import _tapeformer
+
+
+class _Context:
+    """What forward() saves for backward(): tensors with save_for_backward(), anything else as an attribute."""
+
+    def __init__(self):
+        self._to_save = []
+        self._non_differentiable = []
+        self._backward = None
+        self._forward = None
+
+    def save_for_backward(self, *tensors):
+        """Saves tensors; in-place writes to them before the backward pass are noticed."""
+        self._to_save = tensors
+
+    def mark_non_differentiable(self, *outputs):
+        """Outputs by number that have no gradient, such as a mask."""
+        self._non_differentiable = outputs
+
+    @property
+    def saved_tensors(self):
+        return tuple(self._backward.saved(i) for i in range(len(self._to_save)))
+
+    @property
+    def needs_input_grad(self):
+        context = self._backward or self._forward
+        return tuple(context.needs(i) for i in range(self._inputs))
+
+
+class Function:
+    """An operation with a gradient of your own:
+
+        class Swish(tape.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x.sigmoid()
+
+            @staticmethod
+            def backward(ctx, grad):
+                (x,) = ctx.saved_tensors
+                s = x.sigmoid()
+                return grad * (s + x * s * (1 - s))
+
+        y = Swish.apply(x)
+
+    backward() returns one gradient per argument of forward(), None for what needs none. If it uses tensor operations, the
+    gradient can be differentiated again. Check it with tape.gradcheck(Swish.apply, [x]).
+    """
+
+    @staticmethod
+    def forward(ctx, *arguments):
+        raise NotImplementedError("forward() of a Function computes the output")
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        raise NotImplementedError("backward() of a Function returns one gradient per argument of forward()")
+
+    @classmethod
+    def apply(cls, *arguments):
+        """Calls forward() and records the operation."""
+        tensors = [i for i, argument in enumerate(arguments) if isinstance(argument, _tapeformer.Tensor)]
+        ctx = _Context()
+        ctx._inputs = len(tensors)
+        counts = {}
+
+        def forward(context):
+            ctx._forward = context
+            given = list(arguments)
+            for i, tensor in zip(tensors, context.inputs):
+                given[i] = tensor
+            result = cls.forward(ctx, *given)
+            context.save(list(ctx._to_save))
+            for output in ctx._non_differentiable:
+                context.mark_non_differentiable(output)
+            outputs = 1 if isinstance(result, _tapeformer.Tensor) else len(result)
+            counts["differentiable"] = outputs - len(ctx._non_differentiable)
+            ctx._forward = None
+            return result
+
+        def backward(context):
+            ctx._backward = context
+            try:
+                result = cls.backward(ctx, *(context.grad(i) for i in range(counts["differentiable"])))
+            finally:
+                ctx._backward = None
+            results = result if isinstance(result, (tuple, list)) else (result,)
+            if len(results) != len(arguments):
+                raise ValueError(
+                    f"{cls.__name__}.backward: returned {len(results)} gradients for {len(arguments)} arguments of forward()"
+                )
+            return [results[i] for i in tensors]
+
+        return _tapeformer.custom(cls.__name__, [arguments[i] for i in tensors], forward, backward)

@@ -1,0 +1,77 @@
+"""Settings of a block of code: `with tape.no_grad():`, or the same as a decorator of a function."""
+
+import contextlib
+
+from . import _tapeformer
+
+
+class _Scope(contextlib.ContextDecorator):
+    """A scope may be entered again, also inside itself."""
+
+    def __init__(self, *arguments):
+        self._arguments = arguments
+        self._opened = []
+
+    def __enter__(self):
+        self._opened.append(self._open(*self._arguments))
+        return self
+
+    def __exit__(self, *exception):
+        self._opened.pop().close()
+
+    def _recreate_cm(self):
+        return type(self)(*self._arguments)
+
+
+class no_grad(_Scope):
+    """Records nothing: for evaluation, and for updating parameters by hand."""
+
+    _open = staticmethod(_tapeformer._open_no_grad)
+
+    def __init__(self):
+        super().__init__()
+
+
+class enable_grad(_Scope):
+    """Records operations, also inside a no_grad() block."""
+
+    _open = staticmethod(_tapeformer._open_enable_grad)
+
+    def __init__(self):
+        super().__init__()
+
+
+class composed(_Scope):
+    """Runs fused operations as the basic ones that they consist of, so that the tape shows every step of attention."""
+
+    _open = staticmethod(_tapeformer._open_composed)
+
+    def __init__(self):
+        super().__init__()
+
+
+class trace(_Scope):
+    """Notes the module path of every operation for reports, drawings and explanations."""
+
+    _open = staticmethod(_tapeformer._open_trace)
+
+    def __init__(self):
+        super().__init__()
+
+
+class default_device(_Scope):
+    """Creates tensors on this device unless one is named: `with tape.default_device("cuda"):`."""
+
+    _open = staticmethod(_tapeformer._open_device)
+
+    def __init__(self, device):
+        super().__init__(device)
+
+
+class matmul_precision(_Scope):
+    """Precision of f32 products and their gradients: 'highest' (f32), 'high' (sums of two bf16) or 'medium' (bf16)."""
+
+    _open = staticmethod(_tapeformer._open_matmul_precision)
+
+    def __init__(self, precision):
+        super().__init__(precision)

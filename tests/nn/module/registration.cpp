@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "nn/linear.h"
+#include "nn/module/module.h"
+#include "nn/sequential.h"
+#include "tests/support/errors.h"
+
+namespace tape::nn {
+namespace {
+
+class Empty : public Module {};
+
+TEST(Registration, PartsAreListedSavedAndConverted) {
+  Empty module;
+  const Tensor weight = ones({2});
+  EXPECT_TRUE(module.register_parameter("weight", weight).is(weight));
+  module.register_buffer("count", zeros({}, i64), Persistent::no);
+  module.register_module("inner", std::make_shared<Linear>(2, 3));
+
+  const auto parameters = module.named_parameters();
+  ASSERT_EQ(parameters.size(), 3u);
+  EXPECT_EQ(parameters[0].name, "weight");
+  EXPECT_EQ(parameters[1].name, "inner.weight");
+  EXPECT_EQ(module.named_buffers()[0].name, "count");
+  EXPECT_EQ(module.state_dict().size(), 3u);
+  EXPECT_TRUE(module.tensor("weight")->is(weight));
+  EXPECT_EQ(module.tensor("inner"), nullptr);
+  ASSERT_EQ(module.named_children().size(), 1u);
+  EXPECT_EQ(module.named_children()[0].first, "inner");
+  module.to(f64);
+  EXPECT_EQ(weight.dtype(), f64);
+}
+
+TEST(Registration, ARegisteredModuleRunsUnderItsName) {
+  Sequential net;
+  const auto inner = std::make_shared<Linear>(2, 3);
+  net.add(relu).add(inner, [inner](const Tensor& x) { return call(*inner, x); });
+  EXPECT_EQ(net(ones({1, 2})).shape(), Shape({1, 3}));
+  EXPECT_TAPE_ERROR(net(ones({1, 5})), ErrorKind::shape,
+                    "1: linear: inner sizes differ: x [1, 5] x weight [3, 2] (5 vs 2)");
+}
+
+TEST(Registration, UnregisteringReleasesThePart) {
+  Empty module;
+  const auto inner = std::make_shared<Empty>();
+  module.register_module("inner", inner);
+  EXPECT_EQ(inner.use_count(), 2);
+  module.unregister("inner");
+  EXPECT_EQ(inner.use_count(), 1);
+  EXPECT_TRUE(module.named_children().empty());
+  EXPECT_TAPE_ERROR(module.unregister("inner"), ErrorKind::config, "unregister: Empty has no part \"inner\"");
+}
+
+TEST(Registration, ANameIsTakenOnce) {
+  Empty module;
+  module.register_parameter("weight", ones({2}));
+  EXPECT_TAPE_ERROR(module.register_module("weight", std::make_shared<Empty>()), ErrorKind::config,
+                    "module: the name \"weight\" is already taken");
+  EXPECT_EQ(module.named_parameters().size(), 1u);
+}
+
+TEST(Registration, AModuleCannotContainItself) {
+  const auto outer = std::make_shared<Empty>(), inner = std::make_shared<Empty>();
+  outer->register_module("inner", inner);
+  EXPECT_TAPE_ERROR(inner->register_module("outer", outer), ErrorKind::config,
+                    "register_module: \"outer\" contains the module that it should be a part of");
+  EXPECT_TAPE_ERROR(outer->register_module("none", nullptr), ErrorKind::config, "register_module: \"none\" is null");
+}
+
+}  // namespace
+}  // namespace tape::nn

@@ -155,8 +155,8 @@ class Emitter:
                 else:
                     add("tape::Generator&", name, None)
                     passed.append(name)
-            elif spelled == "tape::Tensor" and parameter.default:
-                add("const std::optional<tape::Tensor>&", name, "nb::none()")
+            elif spelled == "tape::Tensor" and (parameter.default or re.search(rf"\b{name} \[[^\]]*\] or undefined", function.comment)):
+                add("const std::optional<tape::Tensor>&", name, "nb::none()" if parameter.default else None)
                 passed.append(f"{name} ? *{name} : tape::Tensor()")
             elif spelled == "tape::Dims":
                 add("tape::Dims", "keepdim", None if parameter.default is None else in_namespace(parameter.default))

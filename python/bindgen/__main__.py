@@ -64,7 +64,7 @@ class Generator:
         bound = {
             c.qualified: c
             for c in self.headers.classes.values()
-            if header_matches(c.header, unit.headers) and c.qualified in self.emitter.bound and c.qualified not in BOUND_BY_HAND
+            if header_matches(c.header, unit.headers) and c.qualified in self.emitter.bound and c.qualified not in (*BOUND_BY_HAND, *unit.by_hand)
         }
         order, lines, done = [], [], set()
 

@@ -10,7 +10,6 @@ OMITTED = {
     "tape::nn::Encoder::forward_cached": CACHES,
     "tape::nn::RelativeBias::combine_with": PARTS,
     "tape::nn::adapters_of": POINTERS,
-    "tape::nn::check_d_model": PARTS,
     "tape::nn::make_attention_norm": PARTS,
     "tape::nn::make_feed_forward": PARTS,
     "tape::nn::make_feed_forward_norm": PARTS,

@@ -59,6 +59,9 @@ void structure(nb::module_ m, const char* name, const char* doc, const Fields&..
 void bind_error(nb::module_& m);
 void bind_values_of_tensors(nb::class_<Tensor>& tensor, nb::module_& m);
 void bind_tensor(nb::class_<Tensor>& tensor);
+void bind_ranges(nb::module_& m);
+void bind_files(nb::module_& m);
+void bind_threads(nb::module_& m);
 void bind_autograd(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_mask(nb::module_& m);

@@ -50,6 +50,9 @@ NB_MODULE(_tapeformer, m) {
   bind_mask(m);
   bind_values_of_tensors(tensor, m);
   bind_tensor(tensor);
+  bind_ranges(m);
+  bind_files(m);
+  bind_threads(m);
   bind_autograd(m);
   nb::module_ nn = sub(m, "nn"), optim = sub(m, "optim");
   bind_module(nn);

@@ -271,6 +271,43 @@ void bind_sequential(nb::module_& m) {
           arg("position"), "The module at a position.");
 }
 
+/// A pooling layer; `more` sets the options that only its kind has.
+template <class Layer, class Options, class... Extra, class F>
+void bind_pool(nb::module_& m, const char* name, const char* doc, const F& more, const Extra&... extra) {
+  const auto construct = [more](Layer* self, const SpatialSizes& kernel, const SpatialSizes& stride,
+                                const SpatialSizes& padding, bool ceil_mode, auto... given) {
+    Options options{.stride = stride, .padding = padding};
+    options.ceil_mode = ceil_mode;
+    more(options, given...);
+    new (self) Layer(kernel, options);
+  };
+  const auto init = [&](auto function) {
+    nb::class_<Layer, Module>(m, name, doc)
+        .def("__init__", function, arg("kernel"), nb::kw_only(), arg("stride").none() = nb::none(), arg("padding") = 0,
+             arg("ceil_mode") = false, extra...)
+        .def(
+            "forward", [](Layer& self, const Tensor& x) { return self.forward(x); }, arg("x"), release);
+  };
+  if constexpr (std::same_as<Options, MaxPoolOptions>)
+    init([construct](Layer* self, const SpatialSizes& kernel, const SpatialSizes& stride, const SpatialSizes& padding,
+                     bool ceil_mode,
+                     const SpatialSizes& dilation) { construct(self, kernel, stride, padding, ceil_mode, dilation); });
+  else
+    init([construct](Layer* self, const SpatialSizes& kernel, const SpatialSizes& stride, const SpatialSizes& padding,
+                     bool ceil_mode, bool count) { construct(self, kernel, stride, padding, ceil_mode, count); });
+}
+
+void bind_pools(nb::module_& m) {
+  const auto dilated = [](MaxPoolOptions& options, const SpatialSizes& dilation) { options.dilation = dilation; };
+  const auto counted = [](AvgPoolOptions& options, bool count) { options.count_include_pad = count; };
+  const char* const most = "Maximum of each window; as max_pool1d() and max_pool2d().";
+  const char* const mean = "Mean of each window; as avg_pool1d() and avg_pool2d().";
+  bind_pool<nn::MaxPool1d, MaxPoolOptions>(m, "MaxPool1d", most, dilated, arg("dilation") = 1);
+  bind_pool<nn::MaxPool2d, MaxPoolOptions>(m, "MaxPool2d", most, dilated, arg("dilation") = 1);
+  bind_pool<nn::AvgPool1d, AvgPoolOptions>(m, "AvgPool1d", mean, counted, arg("count_include_pad") = true);
+  bind_pool<nn::AvgPool2d, AvgPoolOptions>(m, "AvgPool2d", mean, counted, arg("count_include_pad") = true);
+}
+
 void bind_positions(nb::module_& m) {
   nb::class_<nn::Positions>(m, "Positions",
                             "Positions of a call's tokens in their texts: counted from 0, from a first one on, or one "
@@ -379,6 +416,7 @@ void bind_module(nb::module_& m) {
   bind_state(type);
   bind_hooks(type);
   bind_sequential(m);
+  bind_pools(m);
 }
 
 void bind_optimizer(nb::module_& m) {

@@ -41,7 +41,7 @@ class Emitter:
     SIMPLE = {
         "bool", "int", "long", "unsigned long", "double", "float", "std::basic_string<char>", "std::basic_string_view<char>",
         "tape::Tensor", "tape::TensorList", "tape::Shape", "tape::Axes", "tape::Dims", "tape::Number", "tape::DType",
-        "tape::Device", "std::monostate", "tape::SpatialSizes", "tape::ConvPadding", "tape::Mask", "tape::Generator", "tape::NamedTensor",
+        "tape::Device", "std::monostate", "tape::SpatialSizes", "tape::ConvPadding", "tape::Mask", "tape::Generator", "tape::NamedTensor", "tape::Padding",
     }  # fmt: skip
     WRAPPERS = ("std::vector<", "std::optional<", "std::array<", "std::pair<", "std::map<", "std::variant<", "std::span<",
                 "std::function<", "std::unique_ptr<", "std::shared_ptr<")  # fmt: skip

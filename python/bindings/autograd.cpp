@@ -1,4 +1,6 @@
 // Backward passes, scopes, custom operations, transforms and gradient checks.
+#include <nanobind/stl/tuple.h>
+
 #include "bindings.h"
 
 namespace tape::python {
@@ -6,7 +8,6 @@ namespace {
 
 using nb::arg;
 using Optionals = std::vector<std::optional<Tensor>>;
-using Function = std::function<Tensor(const Tensors&)>;
 
 Tensors defined_or_empty(const Optionals& given) {
   Tensors tensors;
@@ -102,39 +103,39 @@ void bind_custom(nb::module_& m) {
 void bind_transforms(nb::module_& m) {
   m.def(
       "jvp",
-      [](const Function& f, const Tensors& inputs, const Tensors& tangents) {
-        const Jvp result = jvp(f, inputs, tangents);
+      [](nb::callable f, const Tensors& inputs, const Tensors& tangents) {
+        const Jvp result = jvp(function_of_tensors(f), inputs, tangents);
         return std::pair(result.value, result.tangent);
       },
-      arg("function"), arg("inputs"), arg("tangents"), release,
-      "f(inputs) and its derivative along the tangents: (value, tangent).");
+      arg("function"), arg("inputs"), arg("tangents"),
+      "f(*inputs) and its derivative along the tangents: (value, tangent).");
   m.def(
       "vjp",
-      [](const Function& f, const Tensors& inputs, const Tensor& seed) {
-        const Vjp result = vjp(f, inputs, seed);
+      [](nb::callable f, const Tensors& inputs, const Tensor& seed) {
+        const Vjp result = vjp(function_of_tensors(f), inputs, seed);
         return std::pair(result.value, result.gradients);
       },
-      arg("function"), arg("inputs"), arg("gradient"), release,
-      "f(inputs) and the gradients of the inputs for a gradient of the output.");
+      arg("function"), arg("inputs"), arg("gradient"),
+      "f(*inputs) and the gradients of the inputs for a gradient of the output.");
   m.def(
       "hvp",
-      [](const Function& f, const Tensors& inputs, const Tensors& directions) {
-        const Hvp result = hvp(f, inputs, directions);
+      [](nb::callable f, const Tensors& inputs, const Tensors& directions) {
+        const Hvp result = hvp(function_of_tensors(f), inputs, directions);
         return std::tuple(result.value, result.gradient, result.product);
       },
-      arg("function"), arg("inputs"), arg("directions"), release,
-      "f(inputs), its gradient, and the product of its Hessian with the directions.");
+      arg("function"), arg("inputs"), arg("directions"),
+      "f(*inputs), its gradients, and the product of its Hessian with the directions.");
   m.def(
-      "jacobian", [](const Function& f, const Tensors& inputs) { return jacobian(f, inputs); }, arg("function"),
-      arg("inputs"), release,
-      "Derivative of every element of f(inputs) with respect to every element of each input: [*output, *input].");
+      "jacobian", [](nb::callable f, const Tensors& inputs) { return jacobian(function_of_tensors(f), inputs); },
+      arg("function"), arg("inputs"),
+      "Derivative of every element of f(*inputs) with respect to every element of each input: [*output, *input].");
   m.def(
-      "hessian", [](const Function& f, const Tensors& inputs) { return hessian(f, inputs); }, arg("function"),
-      arg("inputs"), release, "Second derivatives of a scalar f(inputs), for each pair of inputs.");
+      "hessian", [](nb::callable f, const Tensors& inputs) { return hessian(function_of_tensors(f), inputs); },
+      arg("function"), arg("inputs"), "Second derivatives of a scalar f(*inputs), for each pair of inputs.");
   m.def(
-      "checkpoint", [](const Function& f, const Tensors& inputs) { return checkpoint(f, inputs); }, arg("function"),
-      arg("inputs"), release,
-      "f(inputs) without keeping its intermediate values: the backward pass computes them again.");
+      "checkpoint", [](nb::callable f, const Tensors& inputs) { return checkpoint(function_of_tensors(f), inputs); },
+      arg("function"), arg("inputs"),
+      "f(*inputs) without keeping its intermediate values: the backward pass computes them again.");
 }
 
 }  // namespace

@@ -25,6 +25,19 @@ void define(nb::module_& m, nb::class_<Tensor>& tensor, const char* name, F func
   tensor.def(name, function, extra...);
 }
 
+/// A function of several tensors, called as f(*inputs).
+inline std::function<Tensor(const Tensors&)> function_of_tensors(nb::callable function) {
+  // The last owner may let go of it without the GIL.
+  const auto kept = std::shared_ptr<nb::callable>(new nb::callable(std::move(function)), [](nb::callable* held) {
+    const nb::gil_scoped_acquire gil;
+    delete held;
+  });
+  return [kept](const Tensors& inputs) {
+    const nb::gil_scoped_acquire gil;
+    return nb::cast<Tensor>((*kept)(*nb::cast(inputs)));
+  };
+}
+
 /// The submodule of this name, such as "nn.init"; created if there is none yet.
 nb::module_ sub(nb::module_& root, std::string_view name);
 
@@ -44,6 +57,10 @@ void structure(nb::module_ m, const char* name, const char* doc, const Fields&..
     nb::list values;
     for (nb::handle field : self.type().attr("__match_args__")) values.append(self.attr(field));
     return nb::iter(values);
+  });
+  type.def("__len__", [](nb::handle self) { return nb::len(nb::tuple(self.type().attr("__match_args__"))); });
+  type.def("__getitem__", [](nb::handle self, int64_t position) {
+    return self.attr(nb::object(self.type().attr("__match_args__")[position]));
   });
   type.def("__repr__", [](nb::handle self) {
     std::string text = std::string(nb::str(self.type().attr("__name__")).c_str()) + "(";

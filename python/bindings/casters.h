@@ -241,6 +241,23 @@ struct type_caster<tape::ConvPadding> : late_caster<tape::ConvPadding> {
   bool same_ = false;
 };
 
+/// Pairs (before, after).
+template <>
+struct type_caster<tape::Padding> {
+  NB_TYPE_CASTER(tape::Padding, const_name("tuple[int, int]"))
+
+  bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
+    std::vector<int64_t> sizes;
+    if (!tape::python::read_integers(source.ptr(), sizes) || sizes.size() != 2) return false;
+    value = {.before = sizes[0], .after = sizes[1]};
+    return true;
+  }
+  static handle from_cpp(const tape::Padding& padding, rv_policy policy, cleanup_list* cleanup) noexcept {
+    return make_caster<std::pair<int64_t, int64_t>>::from_cpp(std::pair(padding.before, padding.after), policy,
+                                                              cleanup);
+  }
+};
+
 /// Pairs (name, tensor).
 template <>
 struct type_caster<tape::NamedTensor> {

@@ -44,7 +44,8 @@ void bind_files(nb::module_& m) {
 
 void bind_threads(nb::module_& m) {
   m.def("num_threads", &kernels::num_threads, "Number of threads that operations use.");
-  m.def("set_num_threads", &kernels::set_num_threads, arg("threads"), "Sets the number of threads that operations use.");
+  m.def("set_num_threads", &kernels::set_num_threads, arg("threads"),
+        "Sets the number of threads that operations use.");
 }
 
 }  // namespace tape::python

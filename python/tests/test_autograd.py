@@ -1,0 +1,255 @@
+"""Backward passes, scopes, custom operations, hooks and transforms."""
+
+import gc
+import threading
+import weakref
+
+import pytest
+
+import tapeformer as tape
+
+
+def leaf(*values):
+    return tape.tensor(list(values), dtype=tape.f64, requires_grad=True)
+
+
+def test_backward_accumulates_gradients():
+    x = leaf(1.0, 2.0, 3.0)
+    assert x.grad is None
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2, 4, 6]
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [4, 8, 12]
+    x.grad = None
+    assert x.grad is None
+    tape.backward([x.sum(), (2 * x).sum()])
+    assert x.grad.tolist() == [3, 3, 3]
+    x.zero_grad()
+    (x * x).backward(tape.tensor([1.0, 0.0, 2.0], dtype=tape.f64))
+    assert x.grad.tolist() == [2, 0, 12]
+
+
+def test_backward_needs_a_graph_and_a_seed():
+    with pytest.raises(tape.Error) as error:
+        tape.ones((2,)).sum().backward()
+    assert error.value.kind == "graph"
+    with pytest.raises(tape.Error, match="backward"):
+        leaf(1.0, 2.0).square().backward()
+    y = leaf(2.0).square().sum()
+    y.backward()
+    with pytest.raises(tape.Error):
+        y.backward()
+
+
+def test_grad_leaves_the_leaves_alone():
+    x, unused = leaf(3.0), leaf(1.0)
+    (first,) = tape.grad((x**3).sum(), [x], create_graph=True)
+    assert first.item() == 27
+    assert tape.grad(first.sum(), x).item() == 18
+    assert x.grad is None
+    assert tape.grad(x.square().sum(), [x, unused], allow_unused=True)[1] is None
+    with pytest.raises(tape.Error):
+        tape.grad(x.square().sum(), [unused])
+
+
+def test_scopes():
+    x = leaf(1.0)
+    with tape.no_grad():
+        assert not tape.is_grad_enabled()
+        assert not (2 * x).requires_grad
+        with tape.enable_grad():
+            assert (2 * x).requires_grad
+    assert tape.is_grad_enabled()
+
+    @tape.no_grad()
+    def double(x):
+        return 2 * x
+
+    assert not double(x).requires_grad and not double(x).requires_grad
+    with pytest.raises(KeyError), tape.no_grad():
+        raise KeyError
+    assert tape.is_grad_enabled()
+    with tape.composed(), tape.trace(), tape.matmul_precision("highest"), tape.default_device("cpu"):
+        assert tape.softmax(x, 0).item() == 1
+
+
+def test_in_place_writes_are_noticed():
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    z = y * y
+    with tape.no_grad():
+        y.fill_(5)
+    with pytest.raises(tape.Error, match="modified in place"):
+        z.sum().backward()
+    with pytest.raises(tape.Error):
+        x.add_(1)
+    w = tape.zeros((3,))
+    w += 1
+    w[1] = 7
+    w[2:] = tape.tensor([4.0])
+    assert w.tolist() == [1, 7, 4]
+    with pytest.raises(tape.Error, match="index_put"):
+        y[0] = 1.0
+
+
+def test_hooks():
+    x = leaf(1.0)
+    seen = []
+    handle = x.register_hook(lambda gradient: seen.append(gradient.item()))
+    (3 * x).sum().backward()
+    assert seen == [3]
+    x.remove_hook(handle)
+    x.register_hook(lambda gradient: gradient * 10)
+    (3 * x).sum().backward()
+    assert x.grad.item() == 33
+    y = 2 * x
+    y.retain_grad()
+    y.sum().backward()
+    assert y.grad.item() == 1
+
+
+class Swish(tape.Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.beta = beta
+        ctx.save_for_backward(x)
+        return x * (beta * x).sigmoid()
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        assert ctx.needs_input_grad == (True,)
+        s = (ctx.beta * x).sigmoid()
+        return grad * (s + ctx.beta * x * s * (1 - s)), None
+
+
+def test_a_function_of_ones_own():
+    x = leaf(0.3, -1.0)
+    y = Swish.apply(x, 2.0)
+    y.sum().backward()
+    z = leaf(0.3, -1.0)
+    (z * (2 * z).sigmoid()).sum().backward()
+    assert x.grad.tolist() == pytest.approx(z.grad.tolist())
+    (first,) = tape.grad(Swish.apply(x, 2.0).sum(), [x], create_graph=True)
+    assert tape.grad(first.sum(), x).shape == (2,)
+
+
+def test_a_function_with_several_outputs():
+    class Parts(tape.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_non_differentiable(1)
+            ctx.save_for_backward(x)
+            return x.relu(), x > 0
+
+        @staticmethod
+        def backward(ctx, grad):
+            return tape.where(ctx.saved_tensors[0] > 0, grad, tape.zeros_like(grad))
+
+    x = leaf(-1.0, 2.0)
+    positive, mask = Parts.apply(x)
+    positive.sum().backward()
+    assert x.grad.tolist() == [0, 1] and mask.tolist() == [False, True]
+
+
+def test_mistakes_in_a_function_are_reported():
+    class Wrong(tape.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    with pytest.raises(ValueError, match="Wrong.backward: returned 1 gradients for 2 arguments"):
+        Wrong.apply(leaf(1.0), leaf(1.0)).sum().backward()
+
+    class Broken(Wrong):
+        @staticmethod
+        def forward(ctx, x):
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        Broken.apply(leaf(1.0))
+
+
+def test_custom_operations():
+    x = leaf(2.0)
+    y = tape.custom("cube", [x], lambda c: (c.save([c.inputs[0]]), c.inputs[0] ** 3)[1], lambda c: 3 * c.saved(0) ** 2 * c.grad())
+    y.sum().backward()
+    assert x.grad.item() == 12
+
+
+def test_transforms():
+    x = tape.tensor([1.0, 2.0], dtype=tape.f64)
+
+    def f(x):
+        return (x**3).sum()
+
+    value, tangent = tape.jvp(f, [x], [tape.tensor([1.0, 0.0], dtype=tape.f64)])
+    assert (value.item(), tangent.item()) == (9, 3)
+    value, (gradient,) = tape.vjp(f, [x], tape.tensor(2.0, dtype=tape.f64))
+    assert gradient.tolist() == [6, 24]
+    _, (gradient,), (product,) = tape.hvp(f, [x], [tape.tensor([1.0, 1.0], dtype=tape.f64)])
+    assert (gradient.tolist(), product.tolist()) == ([3, 12], [6, 12])
+    assert tape.jacobian(lambda x: x**2, [x])[0].tolist() == [[2, 0], [0, 4]]
+    assert tape.hessian(f, [x])[0][0].tolist() == [[6, 0], [0, 12]]
+    y = leaf(1.0, 2.0)
+    tape.checkpoint(f, [y]).backward()
+    assert y.grad.tolist() == [3, 12]
+
+
+def test_random_operations():
+    x = tape.ones((1000,))
+    dropped = tape.dropout(x, 0.5)
+    assert 300 < (dropped > 0).float().sum().item() < 700
+    assert tape.seeded_dropout(x, 0.5, 1, 0).tolist() == tape.seeded_dropout(x, 0.5, 1, 0).tolist()
+    assert tape.gumbel_softmax(tape.zeros((5,)), hard=True).sum().item() == 1
+
+
+def test_an_exception_in_a_hook_comes_back():
+    x = leaf(1.0)
+
+    def hook(gradient):
+        raise KeyError("in a hook")
+
+    x.register_hook(hook)
+    with pytest.raises(KeyError, match="in a hook"):
+        (2 * x).sum().backward()
+
+
+def test_graphs_are_freed():
+    class Marker:
+        pass
+
+    marker = Marker()
+    gone = weakref.ref(marker)
+    x = leaf(1.0)
+    x.register_hook(lambda gradient, marker=marker: None)
+    y = (2 * x).sum()
+    del marker
+    y.backward()
+    del x, y
+    gc.collect()
+    assert gone() is None
+
+
+def test_other_threads_run_while_the_library_computes():
+    a = tape.randn((700, 700))
+    ticks = []
+    stop = threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(1)
+            stop.wait(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    for _ in range(20):
+        a @ a
+    before = len(ticks)
+    stop.set()
+    thread.join()
+    assert before > 0

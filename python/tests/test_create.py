@@ -1,0 +1,168 @@
+"""Tensors from Python, NumPy, PyTorch and files, random ones, and back."""
+
+import numpy as np
+import pytest
+
+import tapeformer as tape
+
+
+def test_lists_become_tensors():
+    x = tape.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert (x.shape, x.dtype, x.tolist()) == ((2, 2), tape.f32, [[1, 2], [3, 4]])
+    assert tape.tensor([1, 2]).dtype == tape.i64
+    assert tape.tensor([True]).dtype == tape.bool
+    assert tape.tensor([1, 2.5]).dtype == tape.f32
+    assert tape.tensor(3).shape == ()
+    assert tape.tensor([]).shape == (0,)
+    assert tape.tensor([[], []]).shape == (2, 0)
+    assert tape.tensor([2**62 + 1]).item() == 2**62 + 1
+    assert tape.tensor([1], dtype=tape.f64).dtype == tape.f64
+    assert tape.tensor([1.0], requires_grad=True).requires_grad
+    assert tape.tensor([tape.tensor(2.0), 3.0]).tolist() == [2, 3]
+
+
+def test_rows_of_different_lengths_are_refused():
+    with pytest.raises(tape.Error, match="tensor: rows differ in length on axis 1: 2 and 1"):
+        tape.tensor([[1, 2], [3]])
+    with pytest.raises(tape.Error, match="tensor: takes numbers and lists of them, got str"):
+        tape.tensor(["a"])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "u1", "i4", "i8", "f2", "f4", "f8"])
+def test_arrays_keep_their_dtype(dtype):
+    array = np.array([[0, 1], [1, 0]], dtype)
+    for x in (tape.tensor(array), tape.from_numpy(array)):
+        assert x.numpy().dtype == array.dtype
+        assert x.tolist() == array.tolist()
+
+
+def test_arrays_of_other_types_are_refused():
+    with pytest.raises(tape.Error, match="tensor: has no dtype for complex128") as error:
+        tape.tensor(np.zeros(2, complex))
+    assert error.value.kind == "dtype"
+    with pytest.raises(tape.Error, match="from_numpy: takes an array of NumPy"):
+        tape.from_numpy([1, 2])
+
+
+def test_from_numpy_shares_memory_and_tensor_copies():
+    array = np.arange(6.0).reshape(2, 3)
+    shared, copied = tape.from_numpy(array), tape.tensor(array)
+    array[0, 0] = 7
+    assert shared[0, 0].item() == 7
+    assert copied[0, 0].item() == 0
+    shared.add_(1)
+    assert array[0, 0] == 8
+
+
+def test_what_cannot_be_shared_is_copied():
+    array = np.arange(6.0).reshape(2, 3)
+    strided = tape.from_numpy(array.T)
+    assert strided.tolist() == array.T.tolist()
+    strided.fill_(0)
+    assert array[0, 1] == 1
+    array.flags.writeable = False
+    read_only = tape.from_numpy(array)
+    read_only.fill_(0)
+    assert array[0, 1] == 1
+    backwards = tape.from_numpy(np.arange(3.0)[::-1])
+    assert backwards.tolist() == [2, 1, 0]
+
+
+def test_a_shared_array_outlives_its_name():
+    x = tape.from_numpy(np.full(1000, 3.0))
+    assert x.sum().item() == 3000
+
+
+def test_numpy_is_a_read_only_view():
+    x = tape.ones((2, 3))
+    array = x.numpy()
+    x.fill_(5)
+    assert array[1, 2] == 5
+    with pytest.raises(ValueError):
+        array[0, 0] = 1
+    assert np.asarray(x).sum() == 30
+    assert np.array(x, dtype="f8").dtype == np.float64
+
+
+def test_numpy_of_a_tensor_with_gradients_is_refused():
+    x = tape.ones((2,)).requires_grad_()
+    with pytest.raises(tape.Error, match=r"numpy: the tensor requires gradients.*x.detach\(\).numpy\(\)"):
+        x.numpy()
+    with pytest.raises(TypeError):
+        np.exp(x)
+
+
+def test_numpy_numbers_are_numbers():
+    x = tape.ones((2,))
+    assert (x * np.float32(2)).tolist() == [2, 2]
+    assert (np.float64(2) * x).tolist() == [2, 2]
+    assert (x + np.int64(1)).dtype == tape.f32
+    with pytest.raises(TypeError):
+        np.ones(2) + x
+
+
+def test_values_go_to_pytorch_and_back_without_a_copy():
+    torch = pytest.importorskip("torch")
+    theirs = torch.arange(6.0).reshape(2, 3)
+    ours = tape.from_dlpack(theirs)
+    theirs[0, 0] = 9
+    assert ours[0, 0].item() == 9
+    back = torch.from_dlpack(ours)
+    assert back.data_ptr() == theirs.data_ptr()
+    assert torch.equal(torch.from_dlpack(tape.ones((2,), dtype=tape.bf16)), torch.ones(2, dtype=torch.bfloat16))
+
+
+def test_creation():
+    assert tape.zeros((2, 3)).shape == (2, 3)
+    assert tape.ones(3, dtype=tape.i64).tolist() == [1, 1, 1]
+    assert tape.full((2,), 0.5, dtype=tape.f64).tolist() == [0.5, 0.5]
+    assert tape.empty([4]).shape == (4,)
+    assert tape.empty_like(tape.ones((2,), dtype=tape.i32)).dtype == tape.i32
+    assert tape.zeros_like(tape.ones((2,))).tolist() == [0, 0]
+    assert tape.ones_like(tape.zeros((2,))).tolist() == [1, 1]
+    assert tape.scalar(2).item() == 2
+    assert tape.eye(2).tolist() == [[1, 0], [0, 1]]
+    assert tape.linspace(0, 1, 3).tolist() == [0, 0.5, 1]
+    assert tape.arange(3).tolist() == [0, 1, 2]
+    assert tape.arange(1, 7, 2).dtype == tape.i64
+    assert tape.arange(0, 1, 0.25).tolist() == [0, 0.25, 0.5, 0.75]
+    with pytest.raises(tape.Error, match="a size must not be negative|negative"):
+        tape.zeros((-1,))
+    with pytest.raises(tape.Error):
+        tape.zeros((1,), device="gpu")
+
+
+def test_random_numbers_follow_the_seed():
+    draws = (
+        lambda: tape.rand((3,)),
+        lambda: tape.randn((3,)),
+        lambda: tape.randint(0, 5, (3,)),
+        lambda: tape.randperm(5),
+        lambda: tape.exponential((3,)),
+        lambda: tape.gumbel((3,)),
+        lambda: tape.truncated_normal((3,), mean=1.0),
+        lambda: tape.bernoulli(tape.full((3,), 0.5)),
+        lambda: tape.multinomial(tape.ones((4,)), 2),
+    )
+    for draw in draws:
+        tape.manual_seed(3)
+        first = draw().tolist()
+        tape.manual_seed(3)
+        assert draw().tolist() == first
+    own = tape.Generator(5)
+    tape.exponential((3,), stream=own)
+    assert own.counter > 0
+    assert tape.generator("init").seed == 3
+
+
+def test_files(tmp_path):
+    tensors = {"a": tape.randn((2, 3)), "b": tape.arange(4)}
+    tape.save_safetensors(str(tmp_path / "x.safetensors"), tensors, {"made by": "a test"})
+    tape.save_npz(str(tmp_path / "x.npz"), tensors, compressed=True)
+    for loaded in (tape.load_safetensors(str(tmp_path / "x.safetensors")), tape.load_npz(str(tmp_path / "x.npz"))):
+        assert {name: x.tolist() for name, x in loaded.items()} == {name: x.tolist() for name, x in tensors.items()}
+    tape.save_npy(str(tmp_path / "x.npy"), tensors["a"])
+    assert np.load(tmp_path / "x.npy").tolist() == tape.load_npy(str(tmp_path / "x.npy")).tolist()
+    with pytest.raises(tape.Error) as error:
+        tape.load_npy(str(tmp_path / "missing.npy"))
+    assert error.value.kind == "io"

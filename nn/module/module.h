@@ -149,6 +149,8 @@ class Module : NonCopyable {
   virtual std::string settings() const { return ""; }
   /// Returns the name that its owner gave it, "" for a root.
   const std::string& name() const { return name_; }
+  /// Sets the name of its calls in the module path, as for the modules of a list, "layers.0", which is never called.
+  void set_name(std::string name) { name_ = std::move(name); }
 
  protected:
   /// Called after to() changed the dtype of this module's tensors.

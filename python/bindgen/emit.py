@@ -253,6 +253,8 @@ class Emitter:
 
     def class_(self, found, module, base, on_skip, skip=()):
         lines = [f'  nb::class_<{found.qualified}, {base}>({module}, "{found.name}", {doc_literal(found.comment)})']
+        if not found.constructors and not found.is_abstract:
+            lines.append("      .def(nb::init<>())")
         for constructor in [] if found.is_abstract else found.constructors:
             try:
                 text = self.callable(constructor, "construct", f"{found.qualified}*")

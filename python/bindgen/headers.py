@@ -176,7 +176,10 @@ class Headers:
                     found.constructors.append(self._function(child, self._header(child)))
 
     def _add_base(self, base, found):
-        """Adds what is inherited: names of further bases, and public fields."""
+        """Adds what is inherited: names of further bases, and public fields; of a base that is a detail, everything."""
+        if self._header(base) and "::detail::" in qualified_name(base):
+            self._add_members(base, found)
+            return
         constructors, methods = found.constructors, found.methods
         found.constructors, found.methods = [], []
         if self._header(base):

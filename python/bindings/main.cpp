@@ -59,4 +59,11 @@ NB_MODULE(_tapeformer, m) {
   bind_optimizer(optim);
   bind_generated(m, tensor);
   m.attr("__version__") = tape::version();
+  // What `from _tapeformer import *` takes: no submodules, which the package has under the same names.
+  nb::list names;
+  for (nb::handle name : m.attr("__dict__").attr("keys")()) {
+    const std::string text = nb::cast<std::string>(name);
+    if (!text.starts_with("_") && !PyModule_Check(nb::object(m.attr(text.c_str())).ptr())) names.append(name);
+  }
+  m.attr("__all__") = names;
 }

@@ -4,11 +4,13 @@
 
 namespace nanobind::detail {
 
-/// A layer that C++ constructed is a subclass of the class it was declared with; Python sees that class.
+/// A layer that C++ constructed is of a private subclass of the class it was declared with; Python sees the declared
+/// class, or Module if that is not bound.
 template <>
 struct type_hook<tape::nn::Module> {
   static const std::type_info* get(const tape::nn::Module* module) {
-    return module ? &module->type() : &typeid(tape::nn::Module);
+    const std::type_info* const type = module ? &module->type() : &typeid(tape::nn::Module);
+    return NB_CALL(nb_type_lookup)(NB_CTX, type) ? type : &typeid(tape::nn::Module);
   }
 };
 
@@ -122,6 +124,13 @@ nb::object get_attribute(nb::handle self, const std::string& name) {
           .c_str());
 }
 
+/// Pairs (name, module) with each module as an object of Python.
+nb::list named_objects(nb::handle self, const std::vector<std::pair<std::string, Module*>>& modules) {
+  nb::list pairs;
+  for (const auto& [name, module] : modules) pairs.append(nb::make_tuple(name, child_object(self, module)));
+  return pairs;
+}
+
 bool is_registered(const Module& module, const std::string& name) {
   if (module.tensor(name)) return true;
   for (const auto& [child_name, child] : module.named_children())
@@ -155,6 +164,7 @@ void set_attribute(nb::handle self, nb::str key, nb::handle value) {
     module.register_module(name, nb::cast<std::shared_ptr<Module>>(value));
   }
   if (PyObject_GenericSetAttr(self.ptr(), key.ptr(), value.ptr()) != 0) throw nb::python_error();
+  if (child && nb::hasattr(value, "_name_modules")) value.attr("_name_modules")(name);
 }
 
 void delete_attribute(nb::handle self, nb::str key) {
@@ -356,10 +366,13 @@ void bind_module(nb::module_& m) {
   type.def("parameters", &Module::parameters, "The parameters, in the order of named_parameters().");
   type.def("trainable_parameters", &Module::trainable_parameters, "The parameters that require gradients.");
   type.def("named_buffers", &Module::named_buffers, "Pairs (name, buffer) of the module and its children.");
-  type.def("named_modules", &Module::named_modules, nb::rv_policy::reference_internal,
-           "Pairs (path, module): this module, as '', and all its descendants.");
-  type.def("named_children", &Module::named_children, nb::rv_policy::reference_internal,
-           "Pairs (name, module) of its own children.");
+  type.def(
+      "named_modules", [](nb::handle self) { return named_objects(self, nb::cast<Module&>(self).named_modules()); },
+      nb::sig("def named_modules(self) -> list[tuple[str, Module]]"),
+      "Pairs (path, module): this module, as '', and all its descendants.");
+  type.def(
+      "named_children", [](nb::handle self) { return named_objects(self, nb::cast<Module&>(self).named_children()); },
+      nb::sig("def named_children(self) -> list[tuple[str, Module]]"), "Pairs (name, module) of its own children.");
   type.def("parameter_count", &Module::parameter_count, "Number of values in parameters().");
   type.def("trainable_parameter_count", &Module::trainable_parameter_count,
            "Number of values in trainable_parameters().");
@@ -412,7 +425,7 @@ void bind_module(nb::module_& m) {
   type.def("zero_grad", &Module::zero_grad, "Clears the gradients of all parameters.");
   type.def("settings", &Module::settings,
            "What the printed tree shows after the class name; override it in classes of your own.");
-  type.def_prop_ro("name", &Module::name, "The name that its owner gave it; '' for a root.");
+  type.def_prop_rw("name", &Module::name, &Module::set_name, "The name that its owner gave it; '' for a root.");
   bind_state(type);
   bind_hooks(type);
   bind_sequential(m);

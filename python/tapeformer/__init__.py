@@ -17,7 +17,7 @@ from . import linalg, nn, optim
 bool = boolean = _tapeformer.boolean  # tape.bool, as in torch.bool
 
 __all__ = [
-    *(name for name in dir(_tapeformer) if not name.startswith("_")),
+    *_tapeformer.__all__,
     "Function",
     "__version__",
     "bool",

@@ -3,7 +3,27 @@
 from .._tapeformer.nn import Module
 
 
-class ModuleList(Module):
+class _Container(Module):
+    """Is never called itself, so its modules run under both names: "layers.0"."""
+
+    def _name_modules(self, name):
+        for key, module in self.named_children():
+            self._name_module(name, key, module)
+
+    def _name_module(self, name, key, module):
+        path = f"{name}.{key}"
+        if isinstance(module, _Container):
+            module._name_modules(path)
+        else:
+            module.name = path
+
+    def _add(self, key, module):
+        self.add_module(key, module)
+        if self.name:
+            self._name_module(self.name, key, module)
+
+
+class ModuleList(_Container):
     """A list of modules, named by their positions: "layers.0", "layers.1", ..."""
 
     def __init__(self, modules=()):
@@ -11,7 +31,7 @@ class ModuleList(Module):
         self.extend(modules)
 
     def append(self, module):
-        self.add_module(str(len(self)), module)
+        self._add(str(len(self)), module)
         return self
 
     def extend(self, modules):
@@ -29,7 +49,7 @@ class ModuleList(Module):
         return [module for _, module in self.named_children()][position]
 
 
-class ModuleDict(Module):
+class ModuleDict(_Container):
     """A dictionary of modules, which are named by their keys."""
 
     def __init__(self, modules=()):
@@ -38,7 +58,7 @@ class ModuleDict(Module):
             self[key] = module
 
     def __setitem__(self, key, module):
-        self.add_module(key, module)
+        self._add(key, module)
 
     def __getitem__(self, key):
         return dict(self.named_children())[key]

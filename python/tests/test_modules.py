@@ -1,0 +1,292 @@
+"""Layers of the library, and modules written in Python."""
+
+import copy
+import gc
+import weakref
+
+import pytest
+
+import tapeformer as tape
+from tapeformer import nn
+
+X = (2, 3, 8)
+IDS = [[1, 2, 0], [3, 0, 0]]
+
+
+def x():
+    return tape.randn(X)
+
+
+def ids():
+    return tape.tensor(IDS)
+
+
+# name -> (layer, inputs)
+LAYERS = {
+    "Activation": lambda: (nn.Activation("gelu"), [x()]),
+    "AvgPool1d": lambda: (nn.AvgPool1d(2), [x()]),
+    "AvgPool2d": lambda: (nn.AvgPool2d(2), [tape.randn((1, 2, 4, 4))]),
+    "BatchNorm1d": lambda: (nn.BatchNorm1d(3), [x()]),
+    "BatchNorm2d": lambda: (nn.BatchNorm2d(2), [tape.randn((1, 2, 4, 4))]),
+    "ClassificationHead": lambda: (nn.ClassificationHead(8, 4), [x()]),
+    "Conv1d": lambda: (nn.Conv1d(3, 4, 3, padding=1), [x()]),
+    "Conv2d": lambda: (nn.Conv2d(2, 4, (3, 3), stride=2), [tape.randn((1, 2, 5, 5))]),
+    "Decoder": lambda: (nn.Decoder(2, d_model=8, heads=2, d_ff=16), [x(), x()]),
+    "DecoderLayer": lambda: (nn.DecoderLayer(d_model=8, heads=2, d_ff=16), [x(), x()]),
+    "DisentangledAttention": lambda: (nn.DisentangledAttention(8, 2), [x(), tape.randn((2 * nn.DisentangledAttentionOptions().max_distance, 8))]),
+    "Dropout": lambda: (nn.Dropout(0.5), [x()]),
+    "Embedding": lambda: (nn.Embedding(5, 8), [ids()]),
+    "Embeddings": lambda: (nn.Embeddings(5, 8), [ids()]),
+    "Encoder": lambda: (nn.Encoder(2, d_model=8, heads=2, d_ff=16, norm="pre"), [x()]),
+    "EncoderLayer": lambda: (nn.EncoderLayer(d_model=8, heads=2, d_ff=16), [x()]),
+    "FeedForward": lambda: (nn.FeedForward(8, 16), [x()]),
+    "GatedFeedForward": lambda: (nn.GatedFeedForward(8, 16), [x()]),
+    "GroupNorm": lambda: (nn.GroupNorm(2, 4), [tape.randn((2, 4, 3))]),
+    "Identity": lambda: (nn.Identity(), [x()]),
+    "LayerNorm": lambda: (nn.LayerNorm(8), [x()]),
+    "LearnedPositionalEncoding": lambda: (nn.LearnedPositionalEncoding(8, 5), [x()]),
+    "Linear": lambda: (nn.Linear(8, 4, bias=False), [x()]),
+    "Lora": lambda: (nn.Lora(tape.randn((4, 8))), [x(), tape.randn((2, 3, 4)), tape.randn((4, 8)), tape.randn((4,))]),
+    "MaskedTokenHead": lambda: (nn.MaskedTokenHead(8, 5), [x()]),
+    "MaxPool1d": lambda: (nn.MaxPool1d(2), [x()]),
+    "MaxPool2d": lambda: (nn.MaxPool2d(2, stride=1), [tape.randn((1, 2, 4, 4))]),
+    "MultiHeadAttention": lambda: (nn.MultiHeadAttention(8, 2, rotary=nn.RotaryOptions(theta=100.0)), [x()]),
+    "NextTokenHead": lambda: (nn.NextTokenHead(8, 5), [x()]),
+    "PatchEmbeddings": lambda: (nn.PatchEmbeddings(image_size=4, patch_size=2, channels=2, d_model=8), [tape.randn((1, 2, 4, 4))]),
+    "Pooler": lambda: (nn.Pooler(8), [x()]),
+    "PositionalEncoding": lambda: (nn.PositionalEncoding(8, 5), [x()]),
+    "RMSNorm": lambda: (nn.RMSNorm(8), [x()]),
+    "RelativeAttention": lambda: (nn.RelativeAttention(8, 2), [x()]),
+    "RelativeBias": lambda: (nn.RelativeBias(2), [3, 3]),
+    "Rotary": lambda: (nn.Rotary(8), [x()]),
+    "Sequential": lambda: (nn.Sequential(nn.Linear(8, 4), tape.relu, nn.Linear(4, 2)), [x()]),
+}
+
+
+def test_every_layer_has_a_case():
+    layers = {
+        name
+        for name in dir(nn)
+        if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Module) and name not in ("Module", "ModuleDict", "ModuleList")
+    }
+    assert layers == set(LAYERS)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_run_and_have_gradients(name):
+    layer, inputs = LAYERS[name]()
+    if isinstance(inputs[0], tape.Tensor) and inputs[0].dtype == tape.f32:
+        inputs[0].requires_grad_()
+    output = layer(*inputs)
+    output.square().sum().backward()
+    if isinstance(inputs[0], tape.Tensor) and inputs[0].dtype == tape.f32:
+        assert inputs[0].grad.isfinite().all()
+    for parameter, values in layer.named_parameters():
+        assert values.grad is not None and values.grad.isfinite().all(), parameter
+    layer.load_state_dict(layer.state_dict())
+    assert repr(layer).startswith(name)
+
+
+class Gated(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.d = d
+        self.value = nn.Linear(d, d)
+        self.gate = nn.Linear(d, d, bias=False)
+        self.scale = nn.Parameter(tape.ones((d,)))
+        self.register_buffer("calls", tape.zeros((), dtype=tape.i64))
+
+    def settings(self):
+        return str(self.d)
+
+    def forward(self, x):
+        self.calls = self.calls + 1
+        return self.value(x) * self.gate(x).sigmoid() * self.scale
+
+
+class Block(nn.Module):
+    def __init__(self, d, layers=2):
+        super().__init__()
+        self.layers = nn.ModuleList(Gated(d) for _ in range(layers))
+        self.parts = nn.ModuleDict({"norm": nn.LayerNorm(d), "head": nn.Sequential(Gated(d), tape.tanh)})
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = x + layer(self.parts["norm"](x))
+        return self.parts["head"](x)
+
+
+def test_attributes_are_registered():
+    block = Block(4)
+    names = [name for name, _ in block.named_parameters()]
+    assert names[:4] == ["layers.0.value.weight", "layers.0.value.bias", "layers.0.gate.weight", "layers.0.scale"]
+    assert "parts.head.0.gate.weight" in names and len(names) == 3 * 4 + 2
+    assert [name for name, _ in block.named_buffers()] == ["layers.0.calls", "layers.1.calls", "parts.head.0.calls"]
+    assert [path for path, _ in block.named_modules()][:4] == ["", "layers", "layers.0", "layers.0.value"]
+    assert block.layers[1].value is block.layers[1].value
+    assert len(block.layers) == 2 and "norm" in block.parts
+    block(tape.ones((1, 4))).sum().backward()
+    assert all(p.grad is not None for p in block.parameters())
+    assert block.layers[0].calls.item() == 1
+
+
+def test_printing_shows_classes_and_settings():
+    text = repr(Block(4))
+    assert text.splitlines()[0].startswith("Block(")
+    assert "(0): Gated(4," in text or "(0): Gated(4" in text
+
+
+def test_errors_name_the_module():
+    with pytest.raises(tape.Error) as error:
+        Block(4)(tape.ones((1, 5)))
+    assert error.value.module_path == "parts.norm"
+    assert str(error.value).startswith("parts.norm: layer_norm: ")
+    with pytest.raises(tape.Error, match=r"^layers\.0\.value: linear: inner sizes differ"):
+
+        class Outer(Block):
+            def forward(self, x):
+                return self.layers[0](x)
+
+        Outer(4)(tape.ones((1, 5)))
+
+
+def test_state_dicts_and_files(tmp_path):
+    a, b = Block(4), Block(4)
+    b.load_state_dict(a.state_dict())
+    z = tape.randn((2, 4))
+    assert tape.allclose(a(z), b(z))
+    a.save(str(tmp_path / "a.safetensors"))
+    c = Block(4)
+    c.load(str(tmp_path / "a.safetensors"))
+    assert tape.allclose(c(z), b(z))
+    with pytest.raises(tape.Error) as error:
+        Gated(3).load_state_dict(Gated(4).state_dict())
+    assert error.value.kind == "format" and "value.weight" in str(error.value)
+    missing, unexpected = Gated(3).load_state_dict({"value.bias": tape.zeros((3,)), "other": tape.zeros((1,))}, strict=False)
+    assert "scale" in missing and unexpected == ["other"]
+
+
+def test_assignment_replaces_and_deletes():
+    layer = Gated(4)
+    layer.scale = nn.Parameter(tape.zeros((4,)))
+    assert layer(tape.ones((1, 4))).abs().sum().item() == 0
+    layer.gate = nn.Linear(4, 4)
+    assert [name for name, _ in layer.named_parameters()][-3:] == ["scale", "gate.weight", "gate.bias"]
+    with pytest.raises(tape.Error, match='"scale" is a parameter'):
+        layer.scale = tape.ones((4,))
+    del layer.gate
+    assert "gate.weight" not in layer.state_dict()
+    with pytest.raises(AttributeError, match="'Gated' object has no attribute 'gate'"):
+        layer.gate
+    layer.gate = None
+    assert layer.gate is None
+    plain = nn.Linear(2, 2)
+    plain.note = "mine"
+    assert plain.note == "mine"
+
+
+def test_a_layer_of_the_library_can_be_extended():
+    class Scaled(nn.Linear):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            self.factor = nn.Parameter(tape.ones((1,)))
+
+        def forward(self, x):
+            return self.factor * super().forward(x)
+
+    layer = Scaled(3, 2)
+    assert [name for name, _ in layer.named_parameters()] == ["weight", "bias", "factor"]
+    layer(tape.ones((1, 3))).sum().backward()
+    assert layer.factor.grad is not None
+
+
+def test_parts_of_layers_of_the_library_are_attributes():
+    encoder = nn.Encoder(2, d_model=8, heads=2, d_ff=16)
+    assert isinstance(encoder.layers[1].self_attention.query, nn.Linear)
+    assert encoder.layers[0].self_attention.query.weight.shape == (8, 8)
+    query = encoder.layers[0].self_attention.query
+    del encoder
+    gc.collect()
+    assert query(tape.ones((1, 8))).shape == (1, 8)
+    assert nn.Linear(2, 2, bias=False).bias is None
+
+
+def test_modes_dtypes_and_freezing():
+    block = Block(4)
+    assert block.training and not block.eval().training and block.train().training
+    assert block.layers[0].training
+    block.to(tape.f64)
+    assert block.layers[0].scale.dtype == tape.f64
+    assert block(tape.ones((1, 4), dtype=tape.f64)).dtype == tape.f64
+    assert block.to("cpu").device == "cpu"
+    block.freeze()
+    assert block.trainable_parameter_count() == 0
+    block.unfreeze()
+    assert block.trainable_parameter_count() == block.parameter_count()
+    block(tape.ones((1, 4), dtype=tape.f64)).sum().backward()
+    block.zero_grad()
+    assert block.layers[0].scale.grad is None
+
+
+def test_hooks():
+    net = nn.Sequential(nn.Linear(2, 2), tape.relu)
+    layer, seen = net[0], []
+    first = layer.register_forward_hook(lambda module, inputs, output: seen.append((type(module).__name__, inputs[0].shape, output.shape)))
+    net(tape.ones((1, 2)))
+    assert seen == [("Linear", (1, 2), (1, 2))]
+    layer.remove_hook(first)
+    layer.register_forward_pre_hook(lambda module, inputs: [inputs[0] * 0])
+    layer.register_forward_hook(lambda module, inputs, output: output + 1)
+    assert tape.allclose(net(tape.ones((1, 2))), (layer.bias + 1).relu())
+    gradients = []
+    gated = Gated(2)
+    gated.register_backward_hook(lambda module, given, output: gradients.append((given[0].shape, output.tolist())))
+    gated(tape.ones((1, 2)).requires_grad_()).sum().backward()
+    assert gradients == [((1, 2), [[1, 1]])]
+
+
+def test_a_shared_module_is_listed_once():
+    shared = nn.Linear(2, 2)
+    net = nn.Sequential(shared, shared)
+    assert len(net.parameters()) == 2
+
+
+def test_modules_are_freed():
+    block = Block(4)
+    block(tape.ones((1, 4)))
+    gone = weakref.ref(block.layers[0])
+    del block
+    gc.collect()
+    assert gone() is None
+    before = tape.memory_stats().live_bytes
+    for _ in range(3):
+        nn.Encoder(1, d_model=16, heads=2, d_ff=16).layers[0].feed_forward
+    gc.collect()
+    assert tape.memory_stats().live_bytes <= before + 4096
+
+
+def test_masks():
+    attention = nn.MultiHeadAttention(8, 2)
+    z = x()
+    mask = tape.Mask.causal() & tape.Mask.padding(ids(), 0)
+    assert mask.to_tensor(3, 3).shape[-1] == 3
+    output = attention.with_weights(z, z, z, mask)
+    assert output.weights.shape == (2, 2, 3, 3)
+    assert output.weights[0, 0, 0].tolist() == [1, 0, 0]
+
+
+def test_initialization():
+    weight = tape.empty((4, 6))
+    nn.init.xavier_uniform_(weight)
+    assert weight.abs().max().item() <= (6 / 10) ** 0.5
+    nn.init.constant_(weight, 2.0)
+    assert weight.sum().item() == 48
+    tape.manual_seed(1)
+    nn.init.normal_(weight, 0.0, 0.02)
+    assert weight.std().item() < 0.05
+
+
+def test_copies_of_tensors():
+    weight = nn.Parameter(tape.ones((2,)))
+    twin = copy.deepcopy(weight)
+    assert twin.requires_grad and not twin.shares_storage(weight)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the packages that the build needs on Debian 12 and 13 (tested on 28 November 2026; other systems with apt-get are
 # untested). --deb adds those that make Debian packages, --fuzz those of scripts/fuzz.sh, --mpi those of
-# -D TAPEFORMER_MPI=ON, --reference that of scripts/reference.sh, --wasm those of scripts/wasm.sh.
+# -D TAPEFORMER_MPI=ON, --python those of scripts/python.sh, --reference that of scripts/reference.sh, --wasm those of
+# scripts/wasm.sh.
 # Changes nothing, and needs no network, if everything is installed.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/clang.sh"
@@ -17,10 +18,11 @@ case "${1:-}" in
   --deb) needed+=(dpkg-dev file) ;;
   --fuzz) fuzzing_clang > /dev/null || clang=yes ;;
   --mpi) needed+=(libopenmpi-dev openmpi-bin) ;;
+  --python) needed+=(python3-dev python3-venv) ;;
   --reference) needed+=(doxygen) ;;
   --wasm) needed+=(binaryen ca-certificates curl nodejs python3-pip zopfli) ;;
   *)
-    printf 'setup: %s: no such option (options are --deb, --fuzz, --mpi, --reference and --wasm)\n' "$1" >&2
+    printf 'setup: %s: no such option (options are --deb, --fuzz, --mpi, --python, --reference and --wasm)\n' "$1" >&2
     exit 2
     ;;
 esac

@@ -1,13 +1,20 @@
 # Debian packages, one for each component of the installation: cmake --preset debian && cmake --build --preset debian.
 # The prefix /usr, which that preset sets, gives Debian's folders.
-if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr" OR NOT BUILD_SHARED_LIBS OR NOT TAPEFORMER_TOOLS)
+if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr" OR NOT BUILD_SHARED_LIBS OR NOT TAPEFORMER_TOOLS OR NOT EXISTS /etc/debian_version)
   return()
 endif()
 set(soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
-set(CPACK_PACKAGE_CONTACT "The Tapeformer authors")
+# Debian asks for a mail address, which the project does not have. Whoever distributes packages sets theirs.
+set(CPACK_PACKAGE_CONTACT "The Tapeformer authors" CACHE STRING "Maintainer of the Debian packages, as Name <address>")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+# Packages need the libraries of the system that built them, so its release is a part of their version: 0.2.0-1+debian12.
+file(STRINGS /etc/os-release system REGEX "^(ID|VERSION_ID)=")
+list(SORT system)  # ID is first
+list(TRANSFORM system REPLACE "^[A-Z_]*=|\"" "")
+list(JOIN system "" system)
+set(CPACK_DEBIAN_PACKAGE_RELEASE "1+${system}")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -20,6 +27,9 @@ set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
 # Finds the libraries of the packages themselves, which no package on this system contains.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/debian/finish.cmake @ONLY CONTENT "execute_process(
+  COMMAND \"@PROJECT_SOURCE_DIR@/scripts/finish_debs.sh\" \${CPACK_PACKAGE_FILES} COMMAND_ERROR_IS_FATAL ANY)\n")
+set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_BINARY_DIR}/debian/finish.cmake)
 
 # debian_package(component name section summary description): what every package has.
 macro(debian_package component name section summary description)
@@ -30,13 +40,17 @@ macro(debian_package component name section summary description)
   set(CPACK_DEBIAN_${key}_PACKAGE_SHLIBDEPS ON)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component}
     RENAME copyright)
+  file(WRITE ${PROJECT_BINARY_DIR}/debian/${component}/overrides "# The project has no mail address.\n"
+    "${name}: malformed-contact\n${name}: bogus-mail-host-in-debian-changelog\n")
+  install(FILES ${PROJECT_BINARY_DIR}/debian/${component}/overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
+    COMPONENT ${component} RENAME ${name})
 endmacro()
 debian_package(library libtapeformer${soversion} libs "automatic differentiation and Transformers: library"
-  "Tensors, gradients, layers, models and training in C++20, on a CPU.")
+  "Tensors, gradients, layers, models and training in C++20. Kernels for SSE4,\nAVX2, AVX-512 and AMX are selected at run time.")
 debian_package(emulation libtapeformer-cuda-emulation${soversion} libs "emulated CUDA device for tests of kernels"
   "Runs CUDA kernels on the CPU and finds races, missing barriers and\nout-of-bounds accesses in them.")
 debian_package(development libtapeformer-dev libdevel "automatic differentiation and Transformers: headers"
-  "Headers, and files for CMake's find_package(Tapeformer) and pkg-config.")
+  "Tensors, gradients, layers, models and training in C++20. Contains files for\nCMake's find_package(Tapeformer) and pkg-config.")
 debian_package(command tapeformer science "train and run Transformers, see every gradient"
   "The command trains language models, translators, classifiers and\nembeddings, runs them, and writes pages that show their gradients.")
 

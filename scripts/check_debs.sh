@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the Debian packages in a fresh minimal installation of each named system (default: debian12 debian13), installs them
 # in another one and uses them there: the command without a compiler, then the library with g++, CMake and pkg-config.
+# lintian must find no errors and no warnings in them.
 #   scripts/check_debs.sh debian13
 #   scripts/check_debs.sh --packages build/debian debian12     installs packages that were built for this system instead
 # Needs root and debootstrap. Builds the last commit. The installations are build/systems/NAME-debs and NAME-debs-build,
@@ -22,7 +23,7 @@ fi
 . "$root/scripts/systems.sh"
 
 install='apt-get -qq install -y --no-install-recommends'
-manual='test -s /usr/share/man/man1/tapeformer-train-lm.1 && test -s /usr/share/doc/tapeformer/copyright'
+manual='test -s /usr/share/man/man1/tapeformer-train-lm.1.gz && test -s /usr/share/doc/tapeformer/copyright'
 completions='test -s /usr/share/bash-completion/completions/tapeformer && test -s /usr/share/zsh/vendor-completions/_tapeformer &&
   test -s /usr/share/fish/vendor_completions.d/tapeformer.fish'
 
@@ -80,6 +81,8 @@ for name in "$@"; do
     "$program && g++ -std=c++20 -O1 program.cpp -o program \$(pkg-config --cflags --libs tapeformer) && ./program" || true
   try 'the xtensor bridge with pkg-config' inside "$folder" \
     'echo "#include <tapeformer/autograd/xtensor.h>" | g++ -std=c++20 -fsyntax-only -x c++ - $(pkg-config --cflags tapeformer)' || true
+  without_network=()
+  try 'lintian' inside "$folder" "$install lintian && lintian --fail-on error,warning ./*.deb" || true
   try 'remove the packages' inside "$folder" "apt-get -qq purge -y 'tapeformer' 'libtapeformer*' && ! command -v tapeformer" || true
 done
 printf '%d passed, %d failed\n' "$passed" "$failed"

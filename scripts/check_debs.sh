@@ -52,8 +52,7 @@ for name in "$@"; do
     cp -a "$folder" "$build"
     prepare_system "$build"
     git -C "$root" archive HEAD | tar -x -C "$build/root/tapeformer"
-    try 'build the packages' inside "$build" \
-      'scripts/setup.sh --deb && cmake --preset debian && cmake --build --preset debian' || continue
+    try 'build the packages' inside "$build" scripts/build_debs.sh || continue
   fi
   prepare_system "$folder"
   cp "${packages:-$build/root/tapeformer/build/debian}"/*.deb "$root/README.md" "$folder/root/tapeformer/"

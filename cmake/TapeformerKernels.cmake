@@ -74,6 +74,8 @@ foreach(level IN LISTS vector_levels)
     $<$<CXX_COMPILER_ID:GNU>:--param=avoid-fma-max-bits=0>)
   if(NOT level STREQUAL portable)
     target_compile_options(tapeformer_kernels_${level} PRIVATE -march=x86-64-${level})
+  else()  # for aarch64, g++ 14 crashes when it combines calls of exp for single lanes into one of glibc's vector functions
+    target_compile_options(tapeformer_kernels_${level} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>)
   endif()
   # TARGET_OBJECTS also contains the precompiled header.
   list(APPEND kernel_objects $<FILTER:$<TARGET_OBJECTS:tapeformer_kernels_${level}>,INCLUDE,[.]o$>)

@@ -136,7 +136,7 @@ class Module : NonCopyable {
   /// @{
   std::vector<std::pair<std::string, Module*>> named_children() const;
   /// A parameter or buffer; null if there is none of this name.
-  const Tensor* tensor(std::string_view name) const;
+  Tensor* tensor(std::string_view name);
   /// @}
   /// Whether this module itself, not a descendant, has a hook of any kind.
   bool has_hooks() const { return !pre_hooks_.empty() || !hooks_.empty() || !backward_hooks_.empty(); }

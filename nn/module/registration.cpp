@@ -40,8 +40,8 @@ std::vector<std::pair<std::string, Module*>> Module::named_children() const {
   return children;
 }
 
-const Tensor* Module::tensor(std::string_view name) const {
-  for (const Entry& entry : entries_)
+Tensor* Module::tensor(std::string_view name) {
+  for (Entry& entry : entries_)
     if (entry.name == name) return entry.parameter ? entry.parameter : entry.buffer;
   return nullptr;
 }

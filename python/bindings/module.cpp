@@ -116,7 +116,7 @@ nb::object child_of(nb::handle self, const Module& module, const std::string& na
 
 /// Parameters, buffers and children of layers written in C++; Python's own attributes are found before.
 nb::object get_attribute(nb::handle self, const std::string& name) {
-  const auto& module = nb::cast<const Module&>(self);
+  auto& module = nb::cast<Module&>(self);
   if (const Tensor* const tensor = module.tensor(name)) return tensor->defined() ? nb::cast(*tensor) : nb::none();
   if (nb::object child = child_of(self, module, name)) return child;
   throw nb::attribute_error(
@@ -131,7 +131,7 @@ nb::list named_objects(nb::handle self, const std::vector<std::pair<std::string,
   return pairs;
 }
 
-bool is_registered(const Module& module, const std::string& name) {
+bool is_registered(Module& module, const std::string& name) {
   if (module.tensor(name)) return true;
   for (const auto& [child_name, child] : module.named_children())
     if (child_name == name) return true;
@@ -144,7 +144,7 @@ void set_attribute(nb::handle self, nb::str key, nb::handle value) {
   const std::string name = key.c_str();
   const bool parameter = nb::isinstance<NewParameter>(value), child = nb::isinstance<Module>(value);
   if (is_registered(module, name)) {
-    const Tensor* const present = module.tensor(name);
+    Tensor* const present = module.tensor(name);
     if (present && !parameter && nb::isinstance<Tensor>(value)) {
       // As in PyTorch, a buffer takes another tensor; a parameter does not become one silently.
       bool is_parameter = false;
@@ -152,7 +152,7 @@ void set_attribute(nb::handle self, nb::str key, nb::handle value) {
       if (is_parameter)
         raise(ErrorKind::config,
               "module: \"{}\" is a parameter; assign an nn.Parameter, or write its values with set_data()", name);
-      const_cast<Tensor&>(*present) = nb::cast<Tensor>(value);
+      *present = nb::cast<Tensor>(value);
     } else {
       module.unregister(name);
       if (parameter) module.register_parameter(name, nb::cast<Tensor>(value));

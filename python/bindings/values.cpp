@@ -248,7 +248,9 @@ void bind_values_of_tensors(nb::class_<Tensor>& tensor, nb::module_& m) {
   tensor.def(
       "__dlpack__",
       [](const Tensor& self, nb::kwargs options) {
-        const Tensor detached = self.detach();
+        // Without a version, the library does not know that values can be read-only: it gets a copy.
+        const bool knows = options.contains("max_version") && !nb::object(options["max_version"]).is_none();
+        const Tensor detached = knows ? self.detach() : self.detach().clone();
         return view_of<nb::array_api>(detached, "dlpack").attr("__dlpack__")(**options);
       },
       "The values for another library, without a copy and read-only where the library knows that.");

@@ -109,6 +109,9 @@ def test_values_go_to_pytorch_and_back_without_a_copy():
     assert ours[0, 0].item() == 9
     back = torch.from_dlpack(ours)
     assert back.data_ptr() == theirs.data_ptr()
+    # An older library, which cannot know that the values are read-only, gets a copy.
+    copy = torch.utils.dlpack.from_dlpack(ours.__dlpack__())
+    assert torch.equal(copy, theirs) and copy.data_ptr() != theirs.data_ptr()
     assert torch.equal(torch.from_dlpack(tape.ones((2,), dtype=tape.bf16)), torch.ones(2, dtype=torch.bfloat16))
 
 

@@ -37,22 +37,19 @@ def test_every_case_has_a_reference():
     assert [name for name, (_, _, numpy, torch_function) in CASES.items() if numpy is None and torch_function is None and torch] == []
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.parametrize("name", sorted(name for name, case in CASES.items() if case[2]))
 def test_values_are_those_of_numpy(name):
     inputs, call, reference, _ = CASES[name]
-    if reference is None:
-        pytest.skip("NumPy has no such function")
     found = call(*(tape.tensor(x) for x in inputs)).numpy()
     expected = np.asarray(reference(*inputs))
     assert found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.skipif(not torch, reason="PyTorch is not installed")
+@pytest.mark.parametrize("name", sorted(name for name, case in CASES.items() if case[3] or not torch))
 def test_values_and_gradients_are_those_of_pytorch(name):
     inputs, call, _, reference = CASES[name]
-    if not torch or reference is None:
-        pytest.skip("PyTorch has no such function")
     ours = [tape.tensor(x) for x in inputs]
     theirs = [torch.tensor(x) for x in inputs]
     for a, b in zip(ours, theirs):

@@ -4,6 +4,8 @@
 #include <map>
 #include <mutex>
 
+#include <fmt/format.h>
+
 #include "autograd/tape/custom_forward.h"
 
 namespace tape {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/normal_quantile.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"

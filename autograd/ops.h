@@ -1,6 +1,6 @@
 #pragma once
 
-// Includes every tensor operation; each header below holds one family.
+// Includes every tensor operation but linear algebra (ops/linalg.h); each header below holds one family.
 #include "ops/attention/attention.h"
 #include "ops/attention/heads.h"
 #include "ops/attention/rotary.h"
@@ -21,7 +21,6 @@
 #include "ops/index/indexing.h"
 #include "ops/index/order.h"
 #include "ops/index/scatter.h"
-#include "ops/linalg.h"
 #include "ops/loss/ctc_loss.h"
 #include "ops/loss/embedding_loss.h"
 #include "ops/loss/linear_cross_entropy.h"

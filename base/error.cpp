@@ -3,6 +3,8 @@
 #include <iterator>
 #include <ostream>
 
+#include <fmt/format.h>
+
 namespace tape {
 namespace {
 
@@ -55,6 +57,10 @@ void Error::set_module_path(std::string_view path) {
   if (!path_.empty() || path.empty()) return;
   path_ = path;
   text_ = bounded(path_ + ": " + text_);
+}
+
+void raise_formatted(ErrorKind kind, std::string_view format, std::span<const FormatArgument> arguments) {
+  throw Error(kind, format_text(format, arguments));
 }
 
 void assertion_failed(const char* condition, const char* file, int line) {

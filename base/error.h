@@ -1,12 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <iosfwd>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
-#include <fmt/core.h>
+#include "format.h"
 
 namespace tape {
 
@@ -56,10 +59,11 @@ class Error : public std::runtime_error {
   std::string text_;
 };
 
-/// Throws an Error with a formatted message.
+/// Throws an Error with a formatted message. `format` is a format string of fmt, with `{}` for each argument.
+[[noreturn]] void raise_formatted(ErrorKind kind, std::string_view format, std::span<const FormatArgument> arguments);
 template <class... Args>
-[[noreturn]] void raise(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(kind, fmt::format(format, std::forward<Args>(args)...));
+[[noreturn]] void raise(ErrorKind kind, FormatString<std::type_identity_t<Args>...> format, const Args&... arguments) {
+  raise_formatted(kind, format.text(), std::array<FormatArgument, sizeof...(Args)>{arguments...});
 }
 
 /// Reports a bug in the library: throws std::logic_error with file and line.

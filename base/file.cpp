@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/transfer.h"

@@ -1,8 +1,9 @@
 #include "base/utf8.h"
 
 #include <algorithm>
+#include <iterator>
 
-#include <utf8proc.h>
+#include "base/character_width_table.h"
 
 namespace tape {
 namespace {
@@ -13,15 +14,23 @@ struct Cell {
   int64_t width;
 };
 
+bool is_control(char32_t value) { return value < 0x20 || (value >= 0x7F && value < 0xA0); }
+
+int width_of(char32_t value) {
+  const CharacterWidth* const after =
+      std::upper_bound(std::begin(kCharacterWidths), std::end(kCharacterWidths), value,
+                       [](char32_t point, const CharacterWidth& entry) { return point < entry.first; });
+  return std::prev(after)->width;
+}
+
 std::vector<Cell> cells_of(std::string_view text) {
   std::vector<Cell> cells;
   for (const std::string_view point : code_points(text)) {
     const CodePoint decoded = decode_utf8(point);
-    const auto value = static_cast<utf8proc_int32_t>(decoded.value);
-    if (!decoded.valid || utf8proc_category(value) == UTF8PROC_CATEGORY_CC)
+    if (!decoded.valid || is_control(decoded.value))
       cells.push_back({"\uFFFD", 1});
     else
-      cells.push_back({point, std::max(utf8proc_charwidth(value), 0)});
+      cells.push_back({point, width_of(decoded.value)});
   }
   return cells;
 }

@@ -37,7 +37,7 @@ endfunction()
 # tapeformer_cuda_kernels(target source.cu... [EMULATION emulated_target])
 #
 # Compiles kernels, which include <tapeformer/autograd/cuda/kernels/device.h>. For GPUs, if TAPEFORMER_CUDA has nvcc used, they
-# become part of `target`, which must link Tapeformer::tapeformer. For the emulated device they become part of
+# become part of `target`, which must link Tapeformer::core. For the emulated device they become part of
 # `emulated_target`, which must link Tapeformer::cuda_emulation; without EMULATION they are not compiled for it. Both may be the
 # same target.
 function(tapeformer_cuda_kernels target)

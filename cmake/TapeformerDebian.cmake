@@ -56,21 +56,24 @@ debian_package(command tapeformer science "train and run Transformers, see every
 
 # Opened at run time (autograd/kernels/product/posix/blas.cpp). The first is the one that the library was built with.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libopenblas0-openmp | libopenblas0")
-# For the headers that Tapeformer's include.
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfmt-dev, libxtensor-dev, nlohmann-json3-dev")
+# For the xtensor bridge.
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libxtensor-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 
-# debian_library(component library): a package with a shared library states which package programs that link it depend on.
+# debian_libraries(component library...): a package with shared libraries states which package programs that link it depend on.
 # (CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS does the same, but runs `file` on each header, which takes a minute.)
-macro(debian_library component library)
+macro(debian_libraries component)
   string(TOUPPER ${component} key)
   set(shlibs ${PROJECT_BINARY_DIR}/debian/${component}/shlibs)
-  file(WRITE ${shlibs} "${library} ${soversion} ${CPACK_DEBIAN_${key}_PACKAGE_NAME} (>= ${PROJECT_VERSION})\n")
+  file(WRITE ${shlibs} "")
+  foreach(library ${ARGN})
+    file(APPEND ${shlibs} "lib${library} ${soversion} ${CPACK_DEBIAN_${key}_PACKAGE_NAME} (>= ${PROJECT_VERSION})\n")
+  endforeach()
   set(CPACK_DEBIAN_${key}_PACKAGE_CONTROL_EXTRA ${shlibs})
   set(CPACK_DEBIAN_${key}_PACKAGE_MULTIARCH same)
 endmacro()
-debian_library(library libtapeformer)
-debian_library(emulation libtapeformer_cuda_emulation)
+debian_libraries(library ${component_libraries})
+debian_libraries(emulation tapeformer_cuda_emulation)
 
 include(CPack)
 cpack_add_component(library)

@@ -8,6 +8,9 @@ foreach(part common posix wasm bf16 amx)
   list(FILTER ${part}_kernel_sources INCLUDE REGEX "/${part}/[^/]+$")
   list(REMOVE_ITEM vector_kernel_sources ${${part}_kernel_sources})
 endforeach()
+set(linalg_kernel_sources ${common_kernel_sources})
+list(FILTER linalg_kernel_sources INCLUDE REGEX "/kernels/linalg/")
+list(REMOVE_ITEM common_kernel_sources ${linalg_kernel_sources})
 # Random values must have the same bits at every level: no fused multiply-adds.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/autograd/kernels/random/random.cpp PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
@@ -27,6 +30,10 @@ tapeformer_kernel_library(tapeformer_kernels common "${common_kernel_sources};${
 # Without alignment, their short loops take up to 1.6 times as long depending on the code that is linked before them.
 target_compile_options(tapeformer_kernels PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -falign-functions=64 -falign-loops=32)
 set(kernel_objects $<TARGET_OBJECTS:tapeformer_kernels>)
+if("linalg" IN_LIST components)
+  tapeformer_kernel_library(tapeformer_linalg_kernels common "${linalg_kernel_sources}")
+  set(linalg_kernel_objects $<TARGET_OBJECTS:tapeformer_linalg_kernels>)
+endif()
 set(TAPEFORMER_KERNELS all CACHE STRING "CPUs to compile kernels for: all, or native (only this CPU, for a faster build)")
 set_property(CACHE TAPEFORMER_KERNELS PROPERTY STRINGS all native)
 if(NOT TAPEFORMER_KERNELS MATCHES "^(all|native)$")

@@ -1,3 +1,6 @@
+if(NOT "inspect" IN_LIST components)
+  return()
+endif()
 # The HTML pages are built from inspect/web/ with Node (scripts/web.sh) and committed in inspect/web/dist/. This embeds them in
 # the library, so that building or using it does not need Node.
 file(GLOB page_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/inspect/web/dist/*.html)

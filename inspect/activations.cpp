@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/attention/attention_call.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/module_path.h"
+#include "text/json.h"
 
 namespace tape {
 namespace {

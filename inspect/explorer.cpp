@@ -14,11 +14,11 @@
 #include "autograd/ops/reduce/reduce.h"
 #include "base/check.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "inspect/explorer_parts.h"
 #include "inspect/shared_data.h"
 #include "inspect/value_sizes.h"
 #include "inspect/web_page.h"
+#include "text/json.h"
 #include "train/memory/machine.h"
 
 namespace tape::inspect {

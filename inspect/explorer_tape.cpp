@@ -8,7 +8,7 @@
 
 #include "autograd/tape/formula.h"
 #include "autograd/tape/graph.h"
-#include "base/json.h"
+#include "text/json.h"
 
 namespace tape::inspect {
 namespace {

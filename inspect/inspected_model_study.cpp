@@ -163,7 +163,8 @@ class StudyOfText {
     PageText other = page_text(tokenizer_, encoding, "--corrupted");
     if (other.ids.size() != text.ids.size())
       raise(ErrorKind::config, "--corrupted: \"{}\" has {} tokens, but \"{}\" has {}: the counts must match",
-            fmt::join(other.tokens, " "), other.ids.size(), fmt::join(text.tokens, " "), text.ids.size());
+            fmt::to_string(fmt::join(other.tokens, " ")), other.ids.size(), fmt::to_string(fmt::join(text.tokens, " ")),
+            text.ids.size());
     if (other.ids == text.ids) raise(ErrorKind::config, "--corrupted: has the same tokens as --text");
     other.segments = text.segments;
     return other;

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "text/json.h"
 
 namespace tape::inspect {
 namespace {

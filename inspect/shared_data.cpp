@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "text/json.h"
 
 namespace tape::inspect {
 namespace {

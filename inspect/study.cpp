@@ -49,7 +49,7 @@ Study::Text image_text(const nn::PatchEmbeddings& embeddings, const Tensor& give
   const auto broken = std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
   if (broken != values.end())
     raise(ErrorKind::numeric, "study: the pixels contain {} at [{}] of {}", *broken,
-          fmt::join(pixels.shape().unravel(broken - values.begin()), ", "), to_string(pixels.shape()));
+          fmt::to_string(fmt::join(pixels.shape().unravel(broken - values.begin()), ", ")), to_string(pixels.shape()));
   const std::vector<int64_t> grid = embeddings.grid();
   Study::Text text{.name = "image", .tokens = {"class"}};
   for (int64_t row = 0; row < grid[0]; ++row)

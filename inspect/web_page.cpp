@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "text/json.h"
 
 namespace tape::inspect {
 namespace {

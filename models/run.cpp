@@ -3,6 +3,8 @@
 #include <set>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"

@@ -1,5 +1,7 @@
 #include "nn/dropout.h"
 
+#include <fmt/format.h>
+
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/dropout.h"
 

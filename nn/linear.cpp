@@ -1,5 +1,7 @@
 #include "nn/linear.h"
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/loss/linear_cross_entropy.h"

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/reduce/reduce.h"

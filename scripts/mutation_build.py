@@ -32,9 +32,12 @@ class Build:
         for folder in (self.sources, self.objects, self.library, out / "programs", out / "mutant"):
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
-        commands = subprocess.run(["ninja", "-C", str(build), "-t", "commands", "tapeformer"], check=True,
+        commands = subprocess.run(["ninja", "-C", str(build), "-t", "commands", "tapeformer_inspect"], check=True,
                                   capture_output=True, text=True).stdout.splitlines()
-        self.link = next(line for line in commands if "-o libtapeformer.so" in line)
+        self.links = {}  # by file name of a component's library: the words of the linker's command line
+        for line in commands:
+            if found := re.search(r"-Wl,-soname,(libtapeformer_\S+)", line):
+                self.links[found[1]] = shlex.split(line.removeprefix(": && ").removesuffix(" && :"))
         self.compiles = {}  # by object: the words of the compiler's command line
         for line in commands:
             if " -c " in line and " -o " in line:
@@ -44,7 +47,7 @@ class Build:
         for name in self.compiles:
             (self.objects / name).parent.mkdir(parents=True, exist_ok=True)
             if not (build / name).exists():
-                sys.exit(f"mutate: {build / name} is missing: build the target tapeformer first")
+                sys.exit(f"mutate: {build / name} is missing: build everything first")
             shutil.copy2(build / name, self.objects / name)
 
     def copy_sources(self):
@@ -123,32 +126,40 @@ class Build:
                 replaced[made, part] = out
         finally:
             (self.sources / name).write_text(original)
-        return "same code" if same else self.link_library(replaced)
+        return "same code" if same else self.link_libraries(replaced)
 
-    def link_library(self, replaced):
+    def link_libraries(self, replaced):
+        """Links the components that contain a replaced object, all of them if there is none. Programs take the others from
+        the build."""
+        for stale in self.library.iterdir():
+            stale.unlink()
+        changed = {made for made, _ in replaced}
+        for soname, words in self.links.items():
+            if (not changed or changed & set(words)) and not self.link(soname, words, replaced):
+                return "does not compile"
+        return "made"
+
+    def link(self, soname, command, replaced):
         words = []
-        for word in shlex.split(self.link.removeprefix(": && ").removesuffix(" && :")):
+        for word in command:
             parts = self.parts.get(word, [])
             if word in self.split or (len(parts) == 1 and (word, parts[0]) in replaced):
                 words += [str(replaced.get((word, part)) or self.baseline(word, part)) for part in parts]
             else:
                 # The linker uses the first definition of a function.
-                words += [str(replaced[word, part]) for part in parts if (word, part) in replaced] + [word]
+                words += [str(replaced[word, part]) for part in parts if (word, part) in replaced]
+                is_library = not parts and not word.startswith("-") and ".so" in word
+                words.append(str(self.build / word) if is_library else word)
         words.append("-Wl,--allow-multiple-definition")
-        words[words.index("-o") + 1] = str(self.library / "libtapeformer.so")
-        soname = next(word.split(",")[-1] for word in words if word.startswith("-Wl,-soname,"))
-        linked = subprocess.run(words, cwd=self.objects, capture_output=True, text=True, check=False)
-        if linked.returncode != 0:
-            return "does not compile"
-        os.replace(self.library / "libtapeformer.so", self.library / soname)
-        return "made"
+        words[words.index("-o") + 1] = str(self.library / soname)
+        return subprocess.run(words, cwd=self.objects, capture_output=True, check=False).returncode == 0
 
     def check(self, steps):
         """Checks that the tests pass without a mutant, and records their duration until something changes."""
         for program in sorted({program for program, _ in steps}):
             shutil.copy2(self.build / "tests" / program, self.out / "programs" / program)
-        if self.link_library({}) != "made":
-            sys.exit("mutate: the library does not link")
+        if self.link_libraries({}) != "made":
+            sys.exit("mutate: the libraries do not link")
         note = self.out / "seconds.json"
         known = json.loads(note.read_text()) if note.exists() else {}
         for program, chosen in sorted(steps):

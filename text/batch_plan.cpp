@@ -4,6 +4,8 @@
 #include <numeric>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "autograd/random.h"
 #include "base/check.h"
 #include "base/error.h"

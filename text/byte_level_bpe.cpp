@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "base/path.h"
 #include "base/utf8.h"

@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <span>
 #include "base/file.h"
-#include "base/hash.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "text/hash.h"
+#include "text/json.h"
 #include "text/tokenizers/config.h"
+#include "text/tokenizers/json_entry.h"
 #include "text/tokenizers/unicode.h"
 
 namespace tape::text {
@@ -96,7 +96,7 @@ void check_roles(const std::string& name, Messages messages, std::span<const std
   for (size_t i = 0; i < messages.size(); ++i)
     if (std::ranges::find(roles, messages[i].role) == roles.end())
       raise(ErrorKind::config, "chat template {}: message {} has role \"{}\", expected one of {}", name, i,
-            clipped(messages[i].role, 40), fmt::join(roles, ", "));
+            clipped(messages[i].role, 40), fmt::to_string(fmt::join(roles, ", ")));
 }
 
 constexpr std::array<std::string_view, 3> kRoles{"system", "user", "assistant"};
@@ -202,7 +202,7 @@ ChatTemplate::ChatTemplate(std::string_view name, std::string bos, std::string e
     : name_(name), bos_(std::move(bos)), eos_(std::move(eos)) {
   if (std::find(kNames.begin(), kNames.end(), name) == kNames.end())
     raise(ErrorKind::config, "ChatTemplate: unknown name \"{}\", expected one of {}", clipped(name, 40),
-          fmt::join(kNames, ", "));
+          fmt::to_string(fmt::join(kNames, ", ")));
 }
 
 ChatTemplate ChatTemplate::load(const std::string& folder) {
@@ -213,7 +213,7 @@ ChatTemplate ChatTemplate::load(const std::string& folder) {
   const TokenizerConfig config = read_tokenizer_config(folder, {});
   if (!name.empty()) return ChatTemplate(name, config.bos, config.eos);
   raise(ErrorKind::format, "{}: unknown chat template (known: {}, as published): \"{}\"", where,
-        fmt::join(kNames, ", "), clipped(text, 60));
+        fmt::to_string(fmt::join(kNames, ", ")), clipped(text, 60));
 }
 
 std::string_view published_template(uint64_t xxh3) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/number_text.h"
 #include "text/corpus_file.h"

@@ -1,5 +1,7 @@
 #include "text/documents.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/number_text.h"
 #include "text/corpus_file.h"

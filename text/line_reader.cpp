@@ -1,5 +1,7 @@
 #include "text/line_reader.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/number_text.h"
 

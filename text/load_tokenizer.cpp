@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/path.h"
 #include "base/utf8.h"
 #include "text/byte_level_bpe.h"

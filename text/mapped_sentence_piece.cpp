@@ -1,5 +1,7 @@
 #include "text/mapped_sentence_piece.h"
 
+#include <fmt/format.h>
+
 #include "base/utf8.h"
 #include "text/tokenizers/decoder.h"
 #include "text/tokenizers/sentence_piece_model.h"

@@ -1,5 +1,7 @@
 #include "text/marian.h"
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "base/path.h"
 #include "base/utf8.h"

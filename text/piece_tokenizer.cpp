@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "text/tokenizers/class_names.h"

@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/number_text.h"
 #include "base/short_list.h"
 #include "base/utf8.h"
 #include "text/corpus_file.h"
+#include "text/json.h"
 
 namespace tape::text {
 namespace {

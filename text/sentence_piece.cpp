@@ -1,5 +1,7 @@
 #include "text/sentence_piece.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/utf8.h"

@@ -5,12 +5,13 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "text/json.h"
 #include "text/tokenizers/class_names.h"
 #include "text/tokenizers/json_parts.h"
 

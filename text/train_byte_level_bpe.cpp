@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "text/tokenizers/byte_level.h"
 
 namespace tape::text {

@@ -4,6 +4,8 @@
 #include <system_error>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include <sentencepiece_trainer.h>
 
 #include "base/error.h"

@@ -3,13 +3,14 @@
 #include <iostream>
 #include <memory>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/tape/scope.h"
-#include "base/json.h"
 #include "base/number_text.h"
 #include "models/folders/folder.h"
 #include "models/folders/tokenizer_fit.h"
+#include "text/json.h"
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
 #include "tools/commands.h"

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/tape/scope.h"

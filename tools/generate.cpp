@@ -3,10 +3,10 @@
 #include <memory>
 #include <random>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/tape/scope.h"
-#include "base/json.h"
 #include "base/utf8.h"
 #include "models/decoding/generate.h"
 #include "models/decoding/target_start.h"
@@ -14,6 +14,7 @@
 #include "models/folders/folder.h"
 #include "models/folders/tokenizer_fit.h"
 #include "text/chat_template.h"
+#include "text/json.h"
 #include "text/load_tokenizer.h"
 #include "text/stream_decoder.h"
 #include "tools/lines.h"

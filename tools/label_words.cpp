@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <iostream>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/number_text.h"
 #include "models/folders/tokenizer_fit.h"
+#include "text/json.h"
 #include "text/load_tokenizer.h"
 #include "tools/lines.h"
 

@@ -9,6 +9,8 @@
 #include <iostream>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/utf8.h"
 #include "tools/clean_output.h"

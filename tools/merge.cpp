@@ -3,6 +3,8 @@
 #include <iostream>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "models/adapters/adapter_folder.h"
 #include "models/sentence/sentence_encoder.h"
 #include "text/load_tokenizer.h"

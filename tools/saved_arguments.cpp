@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "text/json.h"
 #include "train/runs/run_folder.h"
 
 namespace tape::tools {

@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "text/json.h"
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
 #include "tools/lines.h"

@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "tools/train_encoder.h"
 #include "train/tasks/embedding.h"
 

@@ -1,5 +1,7 @@
 #include "tools/train_encoder.h"
 
+#include <fmt/format.h>
+
 namespace tape::tools {
 
 std::optional<text::RecordFormat> record_format_named(std::string_view format) {

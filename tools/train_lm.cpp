@@ -3,6 +3,8 @@
 #include <iostream>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "tools/train_task.h"
 #include "train/tasks/language_model.h"
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "tools/train_encoder.h"
 #include "train/tasks/masked_lm.h"
 

@@ -4,15 +4,16 @@
 #include <iostream>
 #include <memory>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/tape/scope.h"
-#include "base/json.h"
 #include "base/number_text.h"
 #include "models/encoder_decoders/alignment.h"
 #include "models/encoder_decoders/translate.h"
 #include "models/encoder_decoders/translator.h"
+#include "text/json.h"
 #include "text/tokenizer.h"
 #include "text/unknown_tokens.h"
 #include "tools/lines.h"

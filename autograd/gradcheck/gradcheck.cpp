@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/gradcheck/blame.h"
 #include "autograd/gradcheck/run.h"

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "autograd/dtype.h"
 #include "autograd/gradcheck/scoped_values.h"
 #include "autograd/tape/custom_forward.h"

@@ -1,5 +1,7 @@
 #include "autograd/gradcheck/run.h"
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/gradcheck/blame.h"
 #include "autograd/gradcheck/perturbed.h"

@@ -7,9 +7,9 @@
 
 #include "autograd/create.h"
 #include "autograd/io/npy_header.h"
+#include "autograd/io/npy_values.h"
 #include "autograd/ops/shape/shape.h"
 #include "base/file.h"
-#include "base/zip.h"
 
 namespace tape {
 namespace {
@@ -17,24 +17,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "values are written in memory order and declared little-endian");
 
-using detail::NpyHeader;
-
-constexpr std::string_view kSuffix = ".npy";
-
-/// Reads a file sequentially, with the interface of ZipEntryReader.
-class FileReader {
- public:
-  explicit FileReader(const InputFile& file) : file_(file) {}
-  int64_t size() const { return file_.size(); }
-  void read(void* to, int64_t bytes) {
-    file_.read(position_, to, bytes);
-    position_ += bytes;
-  }
-
- private:
-  const InputFile& file_;
-  int64_t position_ = 0;
-};
+using detail::NpyHeader, detail::NpyReader;
 
 template <class T>
 void swap_bytes(T* values, int64_t count) {
@@ -101,8 +84,7 @@ Shape reversed(const Shape& shape) {
   return Shape(std::vector<int64_t>(sizes.rbegin(), sizes.rend()));
 }
 
-template <class Reader>
-Tensor read_values(const std::string& where, Reader& reader, const NpyHeader& header) {
+Tensor read_values(const std::string& where, const NpyReader& reader, const NpyHeader& header) {
   const Shape stored = header.fortran_order ? reversed(header.shape) : header.shape;
   Tensor tensor = empty(stored, {dtype_of_header(header), cpu});
   const bool as_it_is = size_of(tensor.dtype()) == header.element;
@@ -118,69 +100,42 @@ Tensor read_values(const std::string& where, Reader& reader, const NpyHeader& he
   return permute(tensor, axes);
 }
 
-template <class Reader>
-Tensor read_npy(const std::string& where, Reader& reader) {
-  std::string bytes(static_cast<size_t>(std::min(detail::kNpyPrefix, reader.size())), '\0');
+}  // namespace
+
+Tensor detail::read_npy(const std::string& where, const NpyReader& reader) {
+  std::string bytes(static_cast<size_t>(std::min(kNpyPrefix, reader.size)), '\0');
   reader.read(bytes.data(), std::ssize(bytes));
-  const int64_t header_bytes = detail::npy_header_bytes(where, bytes, reader.size()), read = std::ssize(bytes);
+  const int64_t header_bytes = npy_header_bytes(where, bytes, reader.size), read = std::ssize(bytes);
   if (header_bytes < read) raise(ErrorKind::format, "{}: header too small ({} bytes)", where, header_bytes);
   bytes.resize(static_cast<size_t>(header_bytes));
   reader.read(bytes.data() + read, header_bytes - read);
-  const NpyHeader header = detail::parse_npy_header(where, bytes);
+  const NpyHeader header = parse_npy_header(where, bytes);
   const int64_t needed = header.shape.numel() * header.element;
-  if (needed != reader.size() - header_bytes)
+  if (needed != reader.size - header_bytes)
     raise(ErrorKind::format, "{}: {} of {}{} needs {} bytes after the header, there are {}", where,
-          to_string(header.shape), header.kind, header.element, needed, reader.size() - header_bytes);
+          to_string(header.shape), header.kind, header.element, needed, reader.size - header_bytes);
   return read_values(where, reader, header);
 }
 
-std::string_view bytes_of(const Tensor& tensor) {
+std::string_view detail::bytes_of(const Tensor& tensor) {
   return {static_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.numel() * size_of(tensor.dtype()))};
 }
-
-}  // namespace
 
 void save_npy(const std::string& path, const Tensor& tensor) {
   if (!tensor.defined()) raise(ErrorKind::config, "{}: the tensor is undefined", path);
   const std::string header = detail::make_npy_header(tensor.dtype(), tensor.shape());
   const Tensor host = tensor.detach().to(cpu);
-  const std::string_view parts[] = {header, bytes_of(host)};
+  const std::string_view parts[] = {header, detail::bytes_of(host)};
   write_file(path, parts);
 }
 
 Tensor load_npy(const std::string& path) {
   const InputFile file(path);
-  FileReader reader(file);
-  return read_npy(path, reader);
-}
-
-void save_npz(const std::string& path, const std::map<std::string, Tensor>& tensors, const NpzOptions& options) {
-  std::vector<std::string> headers;
-  headers.reserve(tensors.size());
-  std::vector<ZipContent> contents;
-  Tensors hosts;
-  for (const auto& [name, tensor] : tensors) {
-    if (!tensor.defined()) raise(ErrorKind::config, "{}: tensor \"{}\" is undefined", path, name);
-    headers.push_back(detail::make_npy_header(tensor.dtype(), tensor.shape()));
-    contents.push_back(
-        {name + std::string(kSuffix), {headers.back(), bytes_of(hosts.emplace_back(tensor.detach().to(cpu)))}});
-  }
-  write_zip(path, contents, options.compressed);
-}
-
-std::map<std::string, Tensor> load_npz(const std::string& path) {
-  const InputFile file(path);
-  std::map<std::string, Tensor> tensors;
-  for (const ZipEntry& entry : read_zip_directory(file)) {
-    if (!entry.name.ends_with(kSuffix))
-      raise(ErrorKind::format, "{}: entry \"{}\" is not an array (.npy)", path, entry.name);
-    const std::string name = entry.name.substr(0, entry.name.size() - kSuffix.size());
-    ZipEntryReader reader(file, entry);
-    const Tensor tensor = read_npy(fmt::format("{}: \"{}\"", path, name), reader);
-    reader.finish();
-    tensors.emplace(name, tensor);
-  }
-  return tensors;
+  int64_t position = 0;
+  return detail::read_npy(path, {file.size(), [&](void* to, int64_t bytes) {
+                                   file.read(position, to, bytes);
+                                   position += bytes;
+                                 }});
 }
 
 }  // namespace tape

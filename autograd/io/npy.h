@@ -1,11 +1,11 @@
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "../tensor.h"
 
-// NumPy's array files, as written by numpy.save, numpy.savez and numpy.savez_compressed and read by numpy.load.
+// NumPy's array files, as written by numpy.save and read by numpy.load. Archives of them (.npz) are in
+// models/npz/npz.h.
 namespace tape {
 
 /// Writes a tensor of any dtype as a .npy file (format 1.0, C order, little-endian) to a temporary file that is flushed
@@ -21,17 +21,5 @@ void save_npy(const std::string& path, const Tensor& tensor);
 /// and the problem, Error (dtype) for other types, including arrays of Python objects, which are pickles and are never
 /// read, Error (io) if the file cannot be read.
 Tensor load_npy(const std::string& path);
-
-/// Options of save_npz().
-struct NpzOptions {
-  bool compressed = false;  ///< deflate, as numpy.savez_compressed
-};
-/// Writes tensors by name as a .npz file, a zip archive with one .npy file per tensor. Equal tensors produce equal
-/// files. Throws as save_npy(), and Error (config) for a name that is not UTF-8 or an archive above 4 GiB.
-void save_npz(const std::string& path, const std::map<std::string, Tensor>& tensors, const NpzOptions& options = {});
-
-/// Reads a .npz file, stored or deflated, of any size. Throws as load_npy(), with the entry's name, and Error (format)
-/// for a broken archive (base/zip.h), an entry that is not a .npy file, or a wrong checksum.
-std::map<std::string, Tensor> load_npz(const std::string& path);
 
 }  // namespace tape

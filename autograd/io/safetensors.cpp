@@ -4,11 +4,11 @@
 #include <bit>
 #include <cstring>
 
-#include <nlohmann/json.hpp>
-
 #include "autograd/create.h"
 #include "autograd/io/safetensors_header.h"
 #include "base/file.h"
+#include "base/json_value.h"
+#include "base/utf8.h"
 
 namespace tape {
 namespace {
@@ -17,7 +17,6 @@ static_assert(std::endian::native == std::endian::little,
               "the format is little-endian, and values are copied unchanged");
 
 using detail::StoredTensor;
-using nlohmann::json;
 
 constexpr int64_t kMaxHeader = 100'000'000;
 
@@ -36,22 +35,21 @@ Tensor read_tensor(const InputFile& file, int64_t position, const StoredTensor& 
 /// Returns the header preceded by its length, padded with spaces to a multiple of 8 bytes.
 std::string make_header(const std::string& path, const std::vector<std::pair<std::string, TensorSource>>& ordered,
                         const std::map<std::string, std::string>& metadata) {
-  json header = json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::map<std::string, JsonValue> entries;  // sorted, as other writers do
+  if (!metadata.empty()) entries["__metadata__"] = JsonValue::Object(metadata.begin(), metadata.end());
   int64_t position = 0;
+  bool valid = true;
+  for (const auto& [key, value] : metadata) valid = valid && valid_utf8(key) && valid_utf8(value);
   for (const auto& [name, tensor] : ordered) {
     const int64_t end = position + tensor.shape.numel() * size_of(tensor.dtype);
-    header[name] = {{"dtype", detail::stored_name(tensor.dtype)},
-                    {"shape", tensor.shape.to_vector()},
-                    {"data_offsets", {position, end}}};
+    entries[name] = JsonValue::Object{{"data_offsets", JsonValue::Array{position, end}},
+                                      {"dtype", std::string(detail::stored_name(tensor.dtype))},
+                                      {"shape", JsonValue::Array(tensor.shape.begin(), tensor.shape.end())}};
     position = end;
+    valid = valid && valid_utf8(name);
   }
-  std::string text;
-  try {
-    text = header.dump();
-  } catch (const json::type_error&) {
-    raise(ErrorKind::config, "{}: a tensor name or a metadata value is not UTF-8", path);
-  }
+  if (!valid) raise(ErrorKind::config, "{}: a tensor name or a metadata value is not UTF-8", path);
+  std::string text = JsonValue(JsonValue::Object(entries.begin(), entries.end())).dump();
   text.append((8 - text.size() % 8) % 8, ' ');
   const uint64_t length = text.size();
   std::string prefix(sizeof length, '\0');

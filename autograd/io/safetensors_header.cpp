@@ -4,16 +4,13 @@
 #include <array>
 #include <set>
 
-#include <nlohmann/json.hpp>
-
+#include <fmt/format.h>
 #include "base/error.h"
-#include "base/json_builder.h"
+#include "base/json_value.h"
 #include "base/utf8.h"
 
 namespace tape::detail {
 namespace {
-
-using nlohmann::json;
 
 constexpr size_t kMaxDepth = 64;
 constexpr size_t kMaxTensors = 100'000;
@@ -36,16 +33,16 @@ constexpr std::array<std::string_view, 12> kUnreadTypes{"F8_E4M3", "F8_E5M2", "F
                                                         "C64",     "I8",      "I16",     "U16",     "U32",     "U64"};
 
 /// Checks what the JSON parser accepts in a header: nesting depth, duplicate keys, number of tensors.
-class HeaderChecks {
+class HeaderChecks : public JsonChecks {
  public:
   explicit HeaderChecks(const std::string& path) : path_(path) {}
 
-  void opens(size_t depth) {
+  void opens(size_t depth) override {
     if (depth >= kMaxDepth)
       raise(ErrorKind::format, "{}: the header is nested deeper than {} at key \"{}\"", path_, kMaxDepth, last_key_);
     keys_.emplace_back();
   }
-  void key(const std::string& name) {
+  void key(const std::string& name) override {
     last_key_ = name;
     if (keys_.size() == 1) in_metadata_ = name == kMetadata;
     // Metadata is not interpreted: the last of two equal keys wins, as elsewhere.
@@ -54,7 +51,13 @@ class HeaderChecks {
     if (keys_.size() == 1 && keys_.back().size() > kMaxTensors + 1)
       raise(ErrorKind::format, "{}: more than {} tensors, from \"{}\" on", path_, kMaxTensors, name);
   }
-  void closes() { keys_.pop_back(); }
+  void closes() override { keys_.pop_back(); }
+  [[noreturn]] void invalid(size_t at) override {
+    raise(ErrorKind::format, "{}: the header is not JSON at byte {}", path_, static_cast<int64_t>(at) + kHeaderStart);
+  }
+  [[noreturn]] void out_of_range() override {
+    raise(ErrorKind::format, "{}: the header contains a number out of range", path_);
+  }
 
  private:
   const std::string& path_;
@@ -63,32 +66,24 @@ class HeaderChecks {
   bool in_metadata_ = false;
 };
 
-json parse_header(const std::string& path, std::string_view text) {
+JsonValue parse_header(const std::string& path, std::string_view text) {
   if (text.front() != '{')
     raise(ErrorKind::format, "{}: the header must begin with '{{' (byte {}), found 0x{:02x}", path, kHeaderStart,
           static_cast<unsigned char>(text.front()));
   if (const auto bad = first_invalid_utf8(text))
     raise(ErrorKind::format, "{}: the header is not UTF-8 at byte {}", path, static_cast<int64_t>(*bad) + kHeaderStart);
-  try {
-    JsonBuilder<json, HeaderChecks> builder{HeaderChecks(path)};
-    json::sax_parse(text, &builder);
-    return builder.take();
-  } catch (const json::parse_error& error) {
-    raise(ErrorKind::format, "{}: the header is not JSON at byte {}", path,
-          static_cast<int64_t>(std::max<size_t>(error.byte, 1)) - 1 + kHeaderStart);
-  } catch (const json::out_of_range&) {
-    raise(ErrorKind::format, "{}: the header contains a number out of range", path);
-  }
+  HeaderChecks checks(path);
+  return parse_json_value(text, checks);
 }
 
 /// Parses one tensor's entry; every error names file and tensor.
 class EntryReader {
  public:
-  EntryReader(const std::string& path, const std::string& name, const json& entry)
+  EntryReader(const std::string& path, const std::string& name, const JsonValue& entry)
       : path_(path), name_(name), entry_(entry) {}
 
   StoredTensor read(int64_t data_bytes) {
-    if (!entry_.is_object()) fail("its entry must be an object, got {}", entry_.type_name());
+    if (!entry_.get_if<JsonValue::Object>()) fail("its entry must be an object, got {}", entry_.type_name());
     const TypeName& type = read_type();
     const Shape shape = read_shape();
     const auto [begin, end] = read_offsets();
@@ -108,16 +103,17 @@ class EntryReader {
     raise(ErrorKind::format, "{}: tensor \"{}\": {}", path_, name_, fmt::format(format, std::forward<Args>(args)...));
   }
 
-  const json& field(const char* key) const {
-    const auto found = entry_.find(key);
-    if (found == entry_.end()) fail("{} is missing", key);
-    return *found;
+  const JsonValue& field(const char* key) const {
+    for (const auto& [name, value] : *entry_.get_if<JsonValue::Object>())
+      if (name == key) return value;
+    fail("{} is missing", key);
   }
 
   const TypeName& read_type() const {
-    const json& value = field("dtype");
-    if (!value.is_string()) fail("dtype must be a string, got {}", value.type_name());
-    const std::string& name = value.get_ref<const std::string&>();
+    const JsonValue& value = field("dtype");
+    const auto* const text = value.get_if<std::string>();
+    if (!text) fail("dtype must be a string, got {}", value.type_name());
+    const std::string& name = *text;
     for (const TypeName& type : kTypes)
       if (type.name == name) return type;
     if (std::find(kUnreadTypes.begin(), kUnreadTypes.end(), name) != kUnreadTypes.end())
@@ -128,15 +124,17 @@ class EntryReader {
   }
 
   Shape read_shape() const {
-    const json& value = field("shape");
-    if (!value.is_array()) fail("shape must be a list, got {}", value.type_name());
-    if (std::ssize(value) > Shape::kMaxRank)
-      fail("shape has {} axes, at most {} are supported", value.size(), Shape::kMaxRank);
+    const JsonValue& value = field("shape");
+    const auto* const list = value.get_if<JsonValue::Array>();
+    if (!list) fail("shape must be a list, got {}", value.type_name());
+    if (std::ssize(*list) > Shape::kMaxRank)
+      fail("shape has {} axes, at most {} are supported", list->size(), Shape::kMaxRank);
     std::vector<int64_t> sizes;
-    for (const json& size : value) {
-      if (!size.is_number_unsigned() || size.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
-        fail("shape {} contains {}, which is not a size", value.dump(), size.dump());
-      sizes.push_back(size.get<int64_t>());
+    for (const JsonValue& element : *list) {
+      const auto* const size = element.get_if<uint64_t>();
+      if (!size || *size > static_cast<uint64_t>(INT64_MAX))
+        fail("shape {} contains {}, which is not a size", value.dump(), element.dump());
+      sizes.push_back(static_cast<int64_t>(*size));
     }
     try {
       return Shape(sizes);
@@ -146,27 +144,30 @@ class EntryReader {
   }
 
   std::pair<uint64_t, uint64_t> read_offsets() const {
-    const json& value = field("data_offsets");
-    if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() || !value[1].is_number_unsigned())
-      fail("data_offsets must be two integers, found {}", value.dump());
-    return {value[0].get<uint64_t>(), value[1].get<uint64_t>()};
+    const JsonValue& value = field("data_offsets");
+    const auto* const list = value.get_if<JsonValue::Array>();
+    const auto* const begin = list && list->size() == 2 ? list->front().get_if<uint64_t>() : nullptr;
+    const auto* const end = begin ? list->back().get_if<uint64_t>() : nullptr;
+    if (!end) fail("data_offsets must be two integers, found {}", value.dump());
+    return {*begin, *end};
   }
 
   const std::string& path_;
   const std::string& name_;
-  const json& entry_;
+  const JsonValue& entry_;
 };
 
-std::map<std::string, std::string> read_metadata(const std::string& path, const json& value) {
+std::map<std::string, std::string> read_metadata(const std::string& path, const JsonValue& value) {
   if (value.is_null()) return {};
-  if (!value.is_object())
-    raise(ErrorKind::format, "{}: __metadata__ must be an object, got {}", path, value.type_name());
+  const auto* const members = value.get_if<JsonValue::Object>();
+  if (!members) raise(ErrorKind::format, "{}: __metadata__ must be an object, got {}", path, value.type_name());
   std::map<std::string, std::string> metadata;
-  for (const auto& [key, text] : value.items()) {
-    if (!text.is_string())
+  for (const auto& [key, member] : *members) {
+    const auto* const text = member.get_if<std::string>();
+    if (!text)
       raise(ErrorKind::format, "{}: __metadata__: the value of \"{}\" must be a string, got {}", path, key,
-            text.type_name());
-    metadata[key] = text.get_ref<const std::string&>();
+            member.type_name());
+    metadata[key] = *text;
   }
   return metadata;
 }
@@ -196,9 +197,9 @@ std::string_view stored_name(DType dtype) {
 }
 
 SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_view text, int64_t data_bytes) {
-  const json parsed = parse_header(path, text);
+  const JsonValue parsed = parse_header(path, text);
   SafetensorsHeader header;
-  for (const auto& [name, entry] : parsed.items()) {
+  for (const auto& [name, entry] : *parsed.get_if<JsonValue::Object>()) {
     if (name == kMetadata) {
       header.metadata = read_metadata(path, entry);
     } else {

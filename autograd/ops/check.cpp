@@ -3,6 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "autograd/kernels/index/common/take.h"
 #include "autograd/ops/kernel_call.h"
 #include "base/error.h"

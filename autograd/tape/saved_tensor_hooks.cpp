@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/tape/modes.h"
 #include "autograd/tape/tape.h"

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "autograd/random.h"
 #include "autograd/tape/modes.h"
 #include "autograd/tape/op.h"

@@ -7,6 +7,8 @@
 #include <iostream>
 #include <numeric>
 
+#include <fmt/format.h>
+
 using namespace tape;
 
 int main(int argc, char** argv) try {

@@ -83,14 +83,14 @@ std::unordered_map<const TensorImpl*, Tensor> edited_parameters(const Study& stu
 
 int64_t flat_index(const LiveEdit& edit, const Shape& shape, const std::string& of) {
   if (std::ssize(edit.index) != shape.rank())
-    raise(ErrorKind::index, "{}index: [{}] has {} entries, but {} is {}", edit.where, fmt::join(edit.index, ", "),
-          edit.index.size(), of, to_string(shape));
+    raise(ErrorKind::index, "{}index: [{}] has {} entries, but {} is {}", edit.where,
+          fmt::to_string(fmt::join(edit.index, ", ")), edit.index.size(), of, to_string(shape));
   int64_t flat = 0;
   for (int64_t axis = 0; axis < shape.rank(); ++axis) {
     const int64_t at = edit.index[static_cast<size_t>(axis)];
     if (at < 0 || at >= shape[axis])
-      raise(ErrorKind::index, "{}index: [{}] is outside {} of {}", edit.where, fmt::join(edit.index, ", "),
-            to_string(shape), of);
+      raise(ErrorKind::index, "{}index: [{}] is outside {} of {}", edit.where,
+            fmt::to_string(fmt::join(edit.index, ", ")), to_string(shape), of);
     flat = flat * shape[axis] + at;
   }
   return flat;

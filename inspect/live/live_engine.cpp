@@ -13,7 +13,6 @@
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "autograd/tape/scope.h"
-#include "base/json.h"
 #include "base/number_text.h"
 #include "inspect/attention_probe.h"
 #include "inspect/explorer_data.h"
@@ -24,6 +23,7 @@
 #include "inspect/patch.h"
 #include "inspect/shared_data.h"
 #include "nn/attention/attention_weights.h"
+#include "text/json.h"
 #include "text/load_tokenizer.h"
 #include "text/unknown_tokens.h"
 
@@ -141,7 +141,7 @@ class LiveEngine::Session {
       const std::vector<std::string> names = (*classifier)->config().label_names();
       if (target.size() > 1 || (!target.empty() && (target[0] < 0 || target[0] >= std::ssize(names))))
         raise(ErrorKind::config, "target: expected one label in [0, {}), got [{}]", names.size(),
-              fmt::join(target, ", "));
+              fmt::to_string(fmt::join(target, ", ")));
       if (!target.empty()) options.label = names[static_cast<size_t>(target[0])];
       return {study_of(options), target};
     }

@@ -12,7 +12,6 @@
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/tape/scope.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/number_text.h"
 #include "base/path.h"
 #include "inspect/inspected_model_study.h"
@@ -21,6 +20,7 @@
 #include "inspect/tensor_json.h"
 #include "inspect/web_page.h"
 #include "models/folders/weights.h"
+#include "text/json.h"
 #include "text/load_tokenizer.h"
 
 namespace tape::inspect {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/utf8.h"
+#include "text/json.h"
 
 namespace tape::inspect {
 

@@ -57,7 +57,7 @@ void check_packed(const Linears& linears, const Layout& layout, const std::strin
         raise(ErrorKind::config,
               "save_adapter: the folder stores {} in one matrix, so their adapters must share A "
               "(models::add_adapter)",
-              fmt::join(packed, ", "));
+              fmt::to_string(fmt::join(packed, ", ")));
     }
   }
 }

@@ -1,5 +1,7 @@
 // Loads the base model of adapters as the class that the adapters were trained for.
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "base/path.h"
 #include "models/adapters/adapter_folder.h"

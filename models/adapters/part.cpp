@@ -1,5 +1,7 @@
 #include "models/adapters/part.h"
 
+#include <fmt/format.h>
+
 #include "models/encoders/architectures.h"
 
 namespace tape::models {

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "text/tokenizers/pattern.h"
 
 namespace tape::models {

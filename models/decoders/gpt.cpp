@@ -1,5 +1,7 @@
 #include "models/decoders/gpt.h"
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "models/folders/config_keys.h"
 #include "models/folders/family_of.h"

@@ -1,5 +1,7 @@
 #include "models/decoders/gpt_neox.h"
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "models/decoders/rotary_config.h"
 #include "models/folders/config_keys.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "models/decoders/rotary_config.h"
 #include "models/folders/config_keys.h"
@@ -14,7 +16,7 @@ void check_kind_features(const LlamaConfig& c) {
   using enum LlamaKind;
   const auto only = [&](const char* what, bool has, std::initializer_list<LlamaKind> kinds) {
     if (has && std::find(kinds.begin(), kinds.end(), c.kind) == kinds.end())
-      raise(ErrorKind::config, "Llama: kind {1} has no {0}", what, to_string(c.kind));
+      raise(ErrorKind::config, "Llama: kind {} has no {}", to_string(c.kind), what);
   };
   only("attention_bias", c.attention_bias, {llama, qwen3});
   only("mlp_bias", c.mlp_bias, {llama});

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "models/encoder_decoders/fairseq_family.h"
 #include "models/folders/config_keys.h"

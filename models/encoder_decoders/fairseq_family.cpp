@@ -1,5 +1,7 @@
 #include "models/encoder_decoders/fairseq_family.h"
 
+#include <fmt/format.h>
+
 namespace tape::models::hugging_face {
 namespace {
 

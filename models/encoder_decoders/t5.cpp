@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/scope.h"

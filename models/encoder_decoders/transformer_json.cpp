@@ -3,6 +3,8 @@
 #include <array>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "models/folders/config_keys.h"
 
 namespace tape::models {

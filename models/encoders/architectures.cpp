@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "models/families.h"
 
 namespace tape::models::hugging_face {

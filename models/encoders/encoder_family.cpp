@@ -1,5 +1,7 @@
 #include "models/encoders/encoder_family.h"
 
+#include <fmt/format.h>
+
 namespace tape::models::hugging_face {
 
 void require_plain_encoder(const ConfigReader& config) {

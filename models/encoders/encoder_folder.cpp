@@ -4,6 +4,8 @@
 #include <tuple>
 #include <typeinfo>
 
+#include <fmt/format.h>
+
 #include "models/families.h"
 #include "models/folders/family.h"
 #include "models/folders/folder_loading.h"

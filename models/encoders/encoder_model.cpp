@@ -1,5 +1,7 @@
 #include "models/encoders/encoder_model.h"
 
+#include <fmt/format.h>
+
 #include "nn/init.h"
 
 namespace tape::models {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "models/encoders/encoder_family.h"
 #include "models/encoders/encoder_sizes.h"
 

@@ -1,5 +1,7 @@
 #include "models/encoders/mpnet.h"
 
+#include <fmt/format.h>
+
 #include "models/encoders/encoder_family.h"
 #include "models/encoders/encoder_sizes.h"
 

@@ -5,8 +5,10 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/json.h"
+#include <fmt/format.h>
+
 #include "base/utf8.h"
+#include "text/json.h"
 
 namespace tape::models {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "base/path.h"
 #include "models/folders/config_keys.h"

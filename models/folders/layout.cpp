@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/reduce/reduce.h"

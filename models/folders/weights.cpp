@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/io/safetensors.h"
 #include "base/check.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/path.h"
+#include "text/json.h"
 
 namespace tape::models {
 namespace {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include <fmt/format.h>
+
 namespace tape::models {
 
 GgufEntries::GgufEntries(const std::map<std::string, GgufValue>& entries, std::string where)

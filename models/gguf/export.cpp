@@ -3,6 +3,8 @@
 #include <array>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "base/path.h"

@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "base/file.h"
 #include "models/gguf/blocks.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "models/folders/folder_loading.h"

@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "../decoders/gpt.h"
 #include "../decoders/llama.h"
 #include "gguf.h"
@@ -107,7 +105,7 @@ inline constexpr std::array kPackedAttention{"query", "key", "value"};
 /// "blk.3." and "encoder.layers.3."
 struct LayerNames {
   explicit LayerNames(int64_t layer)
-      : theirs(fmt::format("blk.{}.", layer)), ours(fmt::format("encoder.layers.{}.", layer)) {}
+      : theirs("blk." + std::to_string(layer) + "."), ours("encoder.layers." + std::to_string(layer) + ".") {}
   std::string theirs, ours;
 };
 

@@ -4,13 +4,14 @@
 #include <map>
 #include <optional>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "models/folders/tokenizer_fit.h"
 #include "text/byte_level_bpe.h"
+#include "text/json.h"
 #include "text/load_tokenizer.h"
 
 namespace tape::models {

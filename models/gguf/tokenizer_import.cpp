@@ -3,6 +3,7 @@
 #include <set>
 #include <tuple>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"

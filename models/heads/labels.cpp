@@ -1,5 +1,7 @@
 #include "models/heads/labels.h"
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 
 namespace tape::models {

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 
 namespace tape::models::onnx {

@@ -2,6 +2,8 @@
 
 #include <concepts>
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "models/onnx/models.h"
 #include "nn/adapters.h"

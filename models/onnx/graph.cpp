@@ -1,5 +1,7 @@
 #include "models/onnx/graph.h"
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "base/error.h"
 

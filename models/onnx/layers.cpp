@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/shape/join.h"
 

@@ -22,7 +22,7 @@ namespace tape::models::onnx {
 template <std::derived_from<nn::Module> M, class... A>
 Value forward(Graph& g, const M& layer, const A&...) {
   const GraphScope inside(g, layer);
-  return g.refuse(fmt::format("{} cannot be exported", layer.type_name()));
+  return g.refuse(layer.type_name() + " cannot be exported");
 }
 
 /// Throws Error (config) if adapters are not merged.

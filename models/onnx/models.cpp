@@ -1,5 +1,7 @@
 #include "models/onnx/models.h"
 
+#include <fmt/format.h>
+
 #include "models/onnx/layers.h"
 
 namespace tape::models::onnx {

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
 #include "base/file.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/loss/embedding_loss.h"
 #include "models/heads/encoder_batches.h"

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/io/safetensors.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "models/folders/config_reader.h"
+#include "text/json.h"
 
 namespace tape::models {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/shape/shape.h"
 #include "base/check.h"
 #include "models/folders/config_keys.h"

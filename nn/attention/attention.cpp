@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/check.h"
 #include "autograd/ops/shape/shape.h"
 #include "nn/attention/attention_steps.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/index/index.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/attention/attention_call.h"
 #include "autograd/ops/check.h"

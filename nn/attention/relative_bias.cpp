@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/shape/shape.h"

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/index/index.h"
 #include "nn/init.h"

@@ -1,5 +1,7 @@
 #include "nn/embedding/embeddings.h"
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "nn/position/positions.h"

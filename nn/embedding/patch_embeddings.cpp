@@ -1,5 +1,7 @@
 #include "nn/embedding/patch_embeddings.h"
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/shape/join.h"

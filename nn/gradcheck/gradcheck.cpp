@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "autograd/random.h"
 #include "autograd/tape/trace.h"
 #include "nn/module/tensor_swap.h"

@@ -4,6 +4,8 @@
 
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/product/packed_weight.h"
 #include "autograd/tape/graph.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include <fmt/format.h>
+
 #include "base/number_text.h"
 #include "base/table.h"
 

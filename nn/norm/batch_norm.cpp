@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/norm/batch_norm.h"
 #include "autograd/tape/scope.h"

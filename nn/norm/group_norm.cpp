@@ -1,5 +1,7 @@
 #include "nn/norm/group_norm.h"
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/norm/group_norm.h"
 #include "base/check.h"

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/attention/rotary.h"
 
 namespace tape::nn {

@@ -3,6 +3,8 @@
 #include <functional>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "autograd/ops.h"
 #include "autograd/tape/tape.h"
 #include "tests/support/errors.h"

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/random.h"
 #include "tests/support/errors.h"

@@ -1,4 +1,5 @@
 #include "autograd/xtensor.h"
+#include "autograd/ops/linalg.h"
 
 #include <gtest/gtest.h>
 

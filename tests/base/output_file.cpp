@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "base/error.h"

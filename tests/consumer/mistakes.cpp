@@ -20,4 +20,8 @@ int main() {
   const Tensor q = zeros({1, 3, 8});
   attention(q, q, q, q);                     // refused: pass a Mask: Mask::keep(t), Mask::additive(t)
   scaled_dot_product_attention(q, q, q, q);  // refused: Mask::padding(ids, padding_id)
+  raise(ErrorKind::config, "{} and {}", 1);  // refused: more fields than arguments
+  raise(ErrorKind::config, "{}", 1, 2);      // refused: more arguments than fields
+  raise(ErrorKind::config, "{:d}", "one");   // refused: a field does not fit its argument
+  raise(ErrorKind::config, "{", 1);          // refused: a { without its }
 }

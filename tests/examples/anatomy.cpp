@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "examples/3_layers/anatomy/packed.h"
 #include "examples/3_layers/anatomy/separate_heads.h"
 #include "examples/3_layers/anatomy/shared_projection.h"

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <random>
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "tests/fuzz/target.h"
 #include "tests/support/files.h"

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "tests/fuzz/target.h"
 
 namespace tape::fuzz {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"

@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "autograd/custom.h"

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include "autograd/ops.h"
 #include "inspect/explorer_data.h"
 #include "inspect/shared_data.h"

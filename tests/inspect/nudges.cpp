@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "autograd/ops.h"

@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "autograd/ops.h"

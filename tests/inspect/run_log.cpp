@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include "tests/support/errors.h"
 
 namespace tape::inspect {

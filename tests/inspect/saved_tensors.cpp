@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/memory.h"
 #include "autograd/ops.h"

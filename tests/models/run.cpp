@@ -4,6 +4,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/loss/loss.h"
 #include "autograd/ops/shape/shape.h"
 #include "models/encoder_decoders/transformer.h"

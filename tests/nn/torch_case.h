@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"

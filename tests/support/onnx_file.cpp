@@ -4,6 +4,8 @@
 #include <functional>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "base/file.h"
 #include "base/protobuf.h"

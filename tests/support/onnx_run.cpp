@@ -3,6 +3,8 @@
 #include <functional>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops.h"
 #include "tests/support/onnx_file.h"

@@ -1,6 +1,8 @@
 // Compares with transformers; tests/fixtures/make_chat.py writes the expected values.
 #include "text/chat_template.h"
 
+#include <fmt/format.h>
+
 #include "tests/support/errors.h"
 #include "tests/text/tokenizer_fixture.h"
 

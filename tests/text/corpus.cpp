@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "tests/support/errors.h"
 #include "tests/text/tokenizer_fixture.h"
 #include "text/labeled.h"

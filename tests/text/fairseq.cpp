@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "tests/support/errors.h"
 #include "tests/text/tokenizer_fixture.h"
 #include "text/tokenizers/fairseq_languages.h"

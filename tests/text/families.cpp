@@ -1,6 +1,8 @@
 // Compares with the tokenizers package; tests/fixtures/make_families.py writes the expected values.
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include "tests/text/tokenizer_fixture.h"
 
 namespace tape::text {

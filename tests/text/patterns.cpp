@@ -1,4 +1,6 @@
 // Regular expressions with the semantics of the tokenizers package, which gave the expected values.
+#include <fmt/format.h>
+
 #include "text/tokenizers/pattern.h"
 
 #include "tests/support/errors.h"

@@ -1,4 +1,5 @@
 // Small tokenizer.json files; the expected values come from the tokenizers package.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 

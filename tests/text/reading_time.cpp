@@ -1,6 +1,8 @@
 // Readers, encoders and trainers take O(n log n) time for any input.
 #include <functional>
 
+#include <fmt/format.h>
+
 #include "tests/support/growth.h"
 #include "tests/text/tokenizer_fixture.h"
 #include "text/byte_level_bpe.h"

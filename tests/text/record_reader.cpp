@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "tests/support/errors.h"
 #include "tests/support/growth.h"

@@ -1,6 +1,8 @@
 // Compares with transformers; tests/fixtures/make_roberta.py writes the expected values.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "tests/text/tokenizer_fixture.h"
 #include "text/byte_level_bpe.h"
 

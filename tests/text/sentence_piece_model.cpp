@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 #include "base/file.h"

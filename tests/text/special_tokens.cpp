@@ -1,4 +1,6 @@
 // The special tokens named in a folder's files, and how transformers 5.23 encodes a text with them.
+#include <fmt/format.h>
+
 #include "tests/support/errors.h"
 #include "tests/text/tokenizer_fixture.h"
 

@@ -1,4 +1,6 @@
 #include "text/stream_decoder.h"
+
+#include <fmt/format.h>
 #include "text/load_tokenizer.h"
 
 #include "base/utf8.h"

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "tests/support/errors.h"
 #include "tests/text/tokenizer_fixture.h"
 #include "text/byte_level_bpe.h"

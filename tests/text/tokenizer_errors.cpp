@@ -1,6 +1,8 @@
 // Malformed files: each gives a specific message, and none crashes.
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"

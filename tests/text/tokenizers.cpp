@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "tests/support/errors.h"

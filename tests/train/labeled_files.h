@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "models/folders/folder.h"
 #include "tests/support/fixtures.h"
 #include "tests/train/tiny_task.h"

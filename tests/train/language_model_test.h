@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/files.h"

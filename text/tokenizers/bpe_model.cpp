@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "base/utf8.h"
 #include "text/tokenizers/byte_level.h"
 #include "text/tokenizers/flat_map.h"

@@ -4,11 +4,12 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/path.h"
+#include "text/json.h"
 #include "text/tokenizers/language_kind.h"
 
 namespace tape::text {

@@ -7,11 +7,12 @@
 #include <unordered_set>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/path.h"
+#include "text/json.h"
 #include "text/tokenizers/class_names.h"
 #include "text/tokenizers/json_entry.h"
 #include "text/tokenizers/vocabulary_json.h"

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "added_tokens.h"
-#include "json_entry.h"
 #include "token_table.h"
 
 namespace tape::text {
+
+class JsonEntry;
 
 /// Content of `tokenizer_config.json`, `special_tokens_map.json` and `added_tokens.json`.
 struct TokenizerConfig {

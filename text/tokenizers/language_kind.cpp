@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "base/utf8.h"
 #include "text/tokenizers/class_names.h"
 #include "text/tokenizers/fairseq_languages.h"

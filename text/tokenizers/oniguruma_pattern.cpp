@@ -6,6 +6,8 @@
 #include <memory>
 #include <new>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/utf8.h"
 #include "text/tokenizers/pattern.h"

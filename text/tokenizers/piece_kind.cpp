@@ -4,6 +4,8 @@
 #include <array>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "text/tokenizers/class_names.h"
 #include "text/tokenizers/language_kind.h"
 

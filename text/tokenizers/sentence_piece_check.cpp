@@ -4,6 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/protobuf.h"
 

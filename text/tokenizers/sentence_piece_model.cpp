@@ -4,6 +4,8 @@
 #include <new>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "text/tokenizers/sentence_piece_check.h"
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "base/utf8.h"
 #include "text/tokenizers/trie.h"
 #include "text/tokenizers/unicode.h"

@@ -1,10 +1,11 @@
 #include "text/tokenizers/vocabulary_json.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/json.h"
 #include "base/utf8.h"
+#include "text/json.h"
 #include "text/tokenizers/json_entry.h"
 
 namespace tape::text {

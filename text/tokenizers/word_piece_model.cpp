@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "text/tokenizers/word_models.h"
 
 #include "base/utf8.h"

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <exception>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/device_memory.h"
 #include "autograd/tape/scope.h"

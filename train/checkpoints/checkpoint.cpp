@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "autograd/io/safetensors.h"
 #include "base/error.h"
 #include "base/file.h"

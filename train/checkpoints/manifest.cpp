@@ -9,13 +9,14 @@
 #include <set>
 #include <system_error>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hash.h"
-#include "base/json.h"
 #include "base/path.h"
+#include "text/hash.h"
+#include "text/json.h"
 
 namespace tape::train {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "autograd/kernels/product/common/bf16_backend.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/path.h"
+#include "text/json.h"
 #include "train/memory/machine.h"
 #include "train/runs/settings.h"
 
@@ -74,7 +74,7 @@ std::vector<std::string> changed_settings(const FoundCheckpoint& from, const Tra
   std::vector<std::string> changed = differing_settings(before.settings, settings_of(options));
   if (!changed.empty() && !options.allow_changes)
     raise(ErrorKind::config, "{}: settings differ from those of the run: {}; use --allow-changes to resume anyway",
-          from.folder, fmt::join(changed, "; "));
+          from.folder, fmt::to_string(fmt::join(changed, "; ")));
   return changed;
 }
 

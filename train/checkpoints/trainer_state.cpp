@@ -3,10 +3,11 @@
 #include <limits>
 #include <set>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "text/json.h"
 
 namespace tape::train {
 namespace {

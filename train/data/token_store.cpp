@@ -6,14 +6,15 @@
 #include <optional>
 #include <tuple>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hash.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "base/temporary_file.h"
+#include "text/hash.h"
+#include "text/json.h"
 #include "train/checkpoints/manifest.h"
 #include "train/distributed/consistency.h"
 #include "train/runs/output_folder.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "autograd/kernels/runtime/common/threads.h"
 #include "base/error.h"
 #include "text/overlapping_pieces.h"

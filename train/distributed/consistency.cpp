@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "autograd/device_memory.h"
 #include "base/error.h"
-#include "base/hash.h"
+#include "text/hash.h"
 
 namespace tape::train {
 namespace {

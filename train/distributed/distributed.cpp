@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/reduce/totals.h"

@@ -5,6 +5,8 @@
 #include <exception>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 #ifdef TAPEFORMER_HAS_MPI

@@ -1,8 +1,10 @@
 #include "train/init/adapter_training.h"
+#include "train/init/init_settings.h"
 
 #include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/path.h"

@@ -3,8 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "../../models/adapters/part.h"
 
 // Runs that train adapters instead of the whole model.
@@ -16,10 +14,6 @@ struct AdapterTraining {
   /// The Linear layers that get one, as patterns for nn::add_adapter; default as in Hu et al. 2021, 4.2.
   std::vector<std::string> targets = {"query", "value"};
 };
-
-/// What the bits of such a run depend on: the options, and the weights of the base model, which checkpoints do not
-/// contain (settings.h).
-nlohmann::ordered_json to_json(const AdapterTraining& adapters, const std::string& base);
 
 /// Adds adapters and freezes everything else except the modules `whole`, which are trained in full. A head gets no
 /// adapter. Throws the errors of models::add_adapter.

@@ -1,5 +1,7 @@
 #include "train/init/fine_tuning.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "models/folders/folder.h"
 #include "models/folders/tokenizer_fit.h"

@@ -1,5 +1,7 @@
 #include "train/init/pretrained_decoder.h"
+#include "train/init/init_settings.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "models/folders/folder.h"

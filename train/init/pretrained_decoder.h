@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "../../text/tokenizer.h"
 #include "adapter_training.h"
 
@@ -18,9 +16,6 @@ struct DecoderInit {
   std::optional<AdapterTraining> adapters = {};
   std::vector<std::string> freeze = {};  ///< patterns of modules and parameters to freeze
 };
-
-/// What the bits of a run depend on: every option, and the files whose contents checkpoints do not have (settings.h).
-nlohmann::ordered_json to_json(const DecoderInit& start);
 
 /// A decoder-only model from a folder, and which parts of it are trained.
 class PretrainedDecoder {

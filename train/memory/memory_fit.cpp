@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "autograd/memory.h"
 #include "autograd/random.h"
 #include "base/error.h"

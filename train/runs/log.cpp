@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/path.h"
 #include "base/transfer.h"
+#include "text/json.h"
 #include "train/memory/machine.h"
 
 namespace tape::train {

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"

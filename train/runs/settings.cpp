@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/number_text.h"
+#include "text/json.h"
 #include "train/checkpoints/manifest.h"
 
 namespace tape::train {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"

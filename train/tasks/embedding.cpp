@@ -5,6 +5,7 @@
 #include <map>
 #include <ostream>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"

@@ -3,10 +3,12 @@
 #include <limits>
 #include <numeric>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "text/train_byte_level_bpe.h"
+#include "train/init/init_settings.h"
 #include "train/runs/settings.h"
 
 namespace tape::train {

@@ -4,14 +4,16 @@
 #include <cmath>
 #include <ostream>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "base/json.h"
 #include "models/decoding/generate.h"
 #include "text/characters.h"
+#include "text/json.h"
 #include "text/train_byte_level_bpe.h"
 #include "train/data/language_data.h"
+#include "train/init/init_settings.h"
 #include "train/memory/model_memory.h"
 #include "train/runs/settings.h"
 #include "train/tasks/language_model_preset.h"

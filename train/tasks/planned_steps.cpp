@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "text/json.h"
 #include "train/checkpoints/checkpoint.h"
 
 namespace tape::train {

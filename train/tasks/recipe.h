@@ -56,7 +56,7 @@ const Preset& find_preset(const char* task, const std::vector<Preset>& presets, 
   std::string known;
   for (const Preset& preset : presets) {
     if (name.empty() || name == preset.name) return preset;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", preset.name);
+    known += (known.empty() ? "" : ", ") + preset.name;
   }
   raise(ErrorKind::config, "{}: preset \"{}\" is not one of {}", task, name, known);
 }

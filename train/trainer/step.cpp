@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/diagnose/anomaly.h"
 #include "autograd/tape/scope.h"

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "train/trainer/training_run.h"
 

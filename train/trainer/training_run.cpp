@@ -9,7 +9,7 @@
 #include "autograd/random.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "text/json.h"
 #include "train/checkpoints/resume.h"
 #include "train/distributed/consistency.h"
 #include "train/memory/machine.h"
@@ -45,7 +45,8 @@ void check_same_run(Communicator& ranks, const TrainerOptions& options) {
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (const auto differ = differing_settings(all[0], all[rank], "on rank 0", fmt::format("on rank {}", rank));
         !differ.empty())
-      raise(ErrorKind::config, "Trainer: the ranks have different settings: {}", fmt::join(differ, "; "));
+      raise(ErrorKind::config, "Trainer: the ranks have different settings: {}",
+            fmt::to_string(fmt::join(differ, "; ")));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "autograd/cuda/emulation/device_memory.h"
 #include "autograd/cuda/emulation/emulated_driver.h"
 #include "autograd/cuda/emulation/report.h"

@@ -1,5 +1,7 @@
 #include "autograd/ops/attention/attention_check.h"
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/kernels/index/common/take.h"
 #include "autograd/ops/check.h"

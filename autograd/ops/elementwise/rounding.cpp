@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"

@@ -1,5 +1,7 @@
 #include "autograd/ops/index/positions.h"
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/device_memory.h"
 #include "autograd/kernels/index/common/take.h"

@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/reduce/totals.h"

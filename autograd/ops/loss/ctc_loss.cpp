@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/kernels/loss/ctc.h"
 #include "autograd/ops/check.h"

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/activation.h"

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include <fmt/format.h>
+
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"

@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"

@@ -74,11 +74,12 @@ Tensor reshape(const Tensor& x, const std::vector<int64_t>& sizes) {
   const auto unknown = std::find(known.begin(), known.end(), -1);
   if (unknown != known.end()) {
     if (std::find(unknown + 1, known.end(), -1) != known.end())
-      raise(ErrorKind::shape, "reshape: only one size can be -1, got [{}]", fmt::join(sizes, ", "));
+      raise(ErrorKind::shape, "reshape: only one size can be -1, got [{}]", fmt::to_string(fmt::join(sizes, ", ")));
     *unknown = 1;
     const int64_t rest = Shape(known).numel();
     if (rest == 0 || x.numel() % rest != 0)
-      raise(ErrorKind::shape, "reshape: no size for -1 fits: {} to [{}]", to_string(x.shape()), fmt::join(sizes, ", "));
+      raise(ErrorKind::shape, "reshape: no size for -1 fits: {} to [{}]", to_string(x.shape()),
+            fmt::to_string(fmt::join(sizes, ", ")));
     *unknown = x.numel() / rest;
   }
   return reshape(x, Shape(known));

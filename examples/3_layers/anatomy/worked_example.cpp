@@ -4,6 +4,8 @@
 #include <cmath>
 #include <iostream>
 
+#include <fmt/format.h>
+
 using namespace tape;
 
 /// "[10, 0, 2]". Rounds away the 1e-26 that softmax leaves on keys that do not match.

@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "page.h"
 
 enum class Decay { none, coupled, decoupled };

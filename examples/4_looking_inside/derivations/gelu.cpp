@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numbers>
 
+#include <fmt/format.h>
+
 struct ValueAndSlope {
   double value, slope;
 };

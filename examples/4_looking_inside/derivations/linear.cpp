@@ -1,4 +1,6 @@
 // Computes the values in docs/derivations/linear.md.
+#include <fmt/format.h>
+
 #include "page.h"
 
 int main() {

@@ -10,6 +10,7 @@
 #include "autograd/custom.h"
 #include "autograd/gradcheck/gtest.h"
 #include "autograd/ops.h"
+#include "autograd/ops/linalg.h"
 #include "tests/autograd/gradcheck/wrong_gradient.h"
 
 namespace tape {

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "base/file.h"
 #include "tests/support/errors.h"

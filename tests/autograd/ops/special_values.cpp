@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/tape/backward.h"
 #include "autograd/tape/op.h"

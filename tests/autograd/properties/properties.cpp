@@ -9,6 +9,8 @@
 #include <cstring>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/gradcheck/gtest.h"

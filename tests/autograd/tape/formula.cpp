@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/custom.h"
 #include "autograd/diagnose/tape_values.h"

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/diagnose/anomaly.h"
 #include "autograd/diagnose/profile.h"

@@ -1,5 +1,7 @@
 #include "autograd/transforms/checkpoint.h"
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/gradcheck/gtest.h"

@@ -4,6 +4,8 @@
 #include <array>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "optim/adam.h"
 #include "tests/fuzz/target.h"

@@ -1,3 +1,4 @@
+#include "autograd/ops/linalg.h"
 #include "tests/fuzz/operands.h"
 
 namespace tape::fuzz {

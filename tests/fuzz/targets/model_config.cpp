@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "models/encoder_decoders/transformer_json.h"
 #include "models/encoders/architectures.h"
 #include "models/families.h"

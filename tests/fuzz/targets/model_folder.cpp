@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "models/folders/folder.h"
 #include "tests/fuzz/target.h"

@@ -1,5 +1,6 @@
 #include "autograd/io/npy.h"
 
+#include "models/npz/npz.h"
 #include "tests/fuzz/target.h"
 #include "tests/fuzz/targets/same_tensors.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/utf8.h"
 #include "text/load_tokenizer.h"
 #include "text/stream_decoder.h"

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/ops.h"
 #include "base/short_list.h"
 #include "inspect/explorer_data.h"

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "inspect/explorer_data.h"
 #include "inspect/inspected_model.h"

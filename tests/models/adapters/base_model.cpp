@@ -1,6 +1,8 @@
 // Adapters of classifiers and of encoders, loaded onto base models of other classes.
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "autograd/io/safetensors.h"

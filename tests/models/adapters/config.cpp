@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"

@@ -2,6 +2,8 @@
 // tests/fixtures/make_adapters.py.
 #include "models/adapters/initialization.h"
 
+#include <fmt/format.h>
+
 #include "autograd/io/safetensors.h"
 #include "base/file.h"
 #include "models/adapters/adapter_folder.h"

@@ -1,5 +1,7 @@
 // config.json of Llama, Mistral, Qwen2, Qwen3 and GPT-NeoX: spellings of several versions, and unsupported values.
 
+#include <fmt/format.h>
+
 #include "models/families.h"
 #include "models/folders/family_of.h"
 #include "tests/support/errors.h"

@@ -1,4 +1,5 @@
 // generation_config.json of decoder-only models.
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "models/decoding/generate.h"

@@ -1,6 +1,7 @@
 // The decoder-only models that tests/fixtures/make_decoders.py wrote with transformers: the texts they generate, and
 // the defaults of an empty config.json.
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "models/decoding/generate.h"

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"

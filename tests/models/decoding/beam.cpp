@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"

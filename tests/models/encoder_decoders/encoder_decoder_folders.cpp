@@ -1,5 +1,7 @@
 // transformers folders of encoder-decoder models: what is read from them, and what is refused.
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "base/file.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "models/encoders/architectures.h"
 
 #include <gmock/gmock.h>

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "autograd/io/safetensors.h"
 #include "models/folders/folder.h"
 #include "tests/support/errors.h"

@@ -2,6 +2,8 @@
 // them.
 #include <map>
 
+#include <fmt/format.h>
+
 #include "models/folders/layout.h"
 #include "models/folders/layout_prefix.h"
 #include "tests/models/folders/hugging_face_folder.h"

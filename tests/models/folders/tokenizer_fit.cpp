@@ -1,5 +1,7 @@
 #include "models/folders/tokenizer_fit.h"
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"

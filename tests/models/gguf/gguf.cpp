@@ -5,6 +5,8 @@
 #include <fstream>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "base/file.h"
 #include "tests/support/errors.h"

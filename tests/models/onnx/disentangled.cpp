@@ -1,6 +1,8 @@
 // DeBERTa's attention as ONNX operators (models/onnx/layers.h).
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/random.h"
 #include "models/encoders/deberta.h"

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/elementwise/arithmetic.h"

@@ -1,5 +1,7 @@
 #include "nn/attention/attention.h"
 
+#include <fmt/format.h>
+
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "tests/nn/torch_case.h"

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"

@@ -1,5 +1,7 @@
 #include "nn/attention/disentangled_attention.h"
 
+#include <fmt/format.h>
+
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"

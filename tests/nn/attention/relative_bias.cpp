@@ -1,5 +1,7 @@
 #include "nn/attention/relative_bias.h"
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"

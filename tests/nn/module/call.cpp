@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops.h"
 #include "autograd/tape/op.h"

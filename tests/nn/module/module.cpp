@@ -1,5 +1,7 @@
 #include "nn/module/module.h"
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/elementwise/arithmetic.h"

@@ -1,5 +1,7 @@
 #include "nn/position/alibi.h"
 
+#include <fmt/format.h>
+
 #include "autograd/ops/attention/attention.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/shape/pad.h"

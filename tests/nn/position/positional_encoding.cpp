@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"

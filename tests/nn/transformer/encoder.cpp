@@ -1,5 +1,7 @@
 #include "nn/transformer/encoder.h"
 
+#include <fmt/format.h>
+
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/reduce/reduce.h"

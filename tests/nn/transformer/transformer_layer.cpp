@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"

@@ -1,5 +1,7 @@
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/tape/op.h"
 

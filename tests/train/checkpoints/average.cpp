@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "autograd/create.h"
 #include "nn/linear.h"
 #include "tests/support/errors.h"

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"

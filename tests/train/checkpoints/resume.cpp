@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 #include "base/number_text.h"

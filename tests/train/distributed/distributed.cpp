@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"

@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "autograd/ops.h"

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "autograd/ops.h"

@@ -1,5 +1,7 @@
 #include "train/init/decoder_model.h"
 
+#include <fmt/format.h>
+
 #include "autograd/random.h"
 #include "base/file.h"
 #include "models/folders/folder.h"

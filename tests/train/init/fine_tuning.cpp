@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "tests/support/errors.h"

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include "autograd/kernels/runtime/common/isa.h"
 #include "tests/support/errors.h"
 

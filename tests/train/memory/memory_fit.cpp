@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
 #include "autograd/memory.h"
 #include "tests/support/errors.h"
 #include "tests/train/language_model_test.h"

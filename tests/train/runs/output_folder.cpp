@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "base/error.h"

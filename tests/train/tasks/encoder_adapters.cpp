@@ -1,6 +1,7 @@
 // Adapters in runs that train an encoder.
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include <gmock/gmock.h>
 
 #include "base/file.h"

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/attention/attention_call.h"

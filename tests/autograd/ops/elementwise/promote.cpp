@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/ops.h"

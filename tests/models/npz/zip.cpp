@@ -1,8 +1,10 @@
-#include "base/zip.h"
+#include "models/npz/zip.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
+
+#include <fmt/format.h>
 
 #include "base/file.h"
 #include "tests/support/errors.h"

@@ -1,5 +1,5 @@
 #define XXH_INLINE_ALL
-#include "base/hash.h"
+#include "text/hash.h"
 
 #include <xxhash.h>
 

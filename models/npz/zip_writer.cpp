@@ -4,14 +4,14 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "base/zip.h"
+#include "models/npz/zip.h"
 
 namespace tape {
 namespace {
 
 constexpr uint64_t kMost = 0xFFFFFFFE;  // 0xFFFFFFFF would mean that the value is in a zip64 field
 constexpr size_t kMaxWritten = 65534, kMaxName = 65535;
-constexpr uint16_t kVersion = 20, kUtf8 = 1 << 11, kDeflateMethod = 8;
+constexpr uint16_t kZipVersion = 20, kUtf8 = 1 << 11, kDeflateMethod = 8;
 constexpr uint16_t kDate = 1 << 5 | 1;  // 1980-01-01, the earliest date: equal contents give equal files
 
 template <class... T>
@@ -50,7 +50,7 @@ std::string description(const ZipContent& content, uint64_t stored, uint64_t siz
   uLong checksum = 0;
   for (const std::string_view part : content.parts)
     checksum = crc32_z(checksum, reinterpret_cast<const Bytef*>(part.data()), part.size());
-  return bytes_of(kVersion, kUtf8, deflated ? kDeflateMethod : uint16_t{0}, uint16_t{0}, kDate,
+  return bytes_of(kZipVersion, kUtf8, deflated ? kDeflateMethod : uint16_t{0}, uint16_t{0}, kDate,
                   static_cast<uint32_t>(checksum), static_cast<uint32_t>(stored), static_cast<uint32_t>(size),
                   static_cast<uint16_t>(content.name.size()), uint16_t{0});
 }
@@ -88,7 +88,7 @@ void write_zip(const std::string& path, const std::vector<ZipContent>& contents,
     const std::string described = description(content, stored, size, deflated);
     headers.push_back(bytes_of(uint32_t{0x04034b50}));
     headers.back().append(described).append(content.name);
-    directory += bytes_of(uint32_t{0x02014b50}, kVersion) + described +
+    directory += bytes_of(uint32_t{0x02014b50}, kZipVersion) + described +
                  bytes_of(uint16_t{0}, uint16_t{0}, uint16_t{0}, uint32_t{0}, static_cast<uint32_t>(position)) +
                  content.name;
     parts.push_back(headers.back());

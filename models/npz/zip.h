@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "file.h"
+#include "../../base/file.h"
 
 namespace tape {
 

@@ -1,8 +1,10 @@
-#include "base/zip.h"
+#include "models/npz/zip.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include <zlib.h>
 

@@ -1,4 +1,4 @@
-#include "base/hash.h"
+#include "text/hash.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
-#include "base/json.h"
+#include "text/json.h"
 
 #include <cmath>
 #include <cstdint>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/errors.h"

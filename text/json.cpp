@@ -1,4 +1,4 @@
-#include "base/json.h"
+#include "text/json.h"
 
 #include <concepts>
 #include <unordered_set>
@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json_builder.h"
 #include "base/utf8.h"
+#include "text/json_builder.h"
 
 namespace tape {
 namespace {

@@ -1,0 +1,4 @@
+#pragma once
+
+// Component linalg: linear algebra.
+#include "autograd/ops/linalg.h"

@@ -10,7 +10,7 @@ compilers=(g++)
 if clang=$(newest_clang); then compilers+=("clang++-$clang"); fi
 
 # All installed headers except those that only compile within a kernel level (they need its name as a macro).
-mapfile -t headers < <(find base autograd nn optim models text train inspect tapeformer.h -name '*.h' | sort |
+mapfile -t headers < <(find base autograd nn optim models text train inspect ./*.h -name '*.h' | sort |
   xargs grep -LE 'TAPE_LEVEL|#include "(level|vec|vec_math)\.h"' | grep -F -e "${1:-}")
 
 work=$(mktemp -d)

@@ -83,9 +83,10 @@ def table(pattern, headers):
 
 
 def public_headers():
-    """What autograd/ops.h includes."""
+    """What autograd/ops.h includes, and linear algebra."""
     autograd = ROOT / "autograd"
-    return [autograd / path for path in re.findall(r'#include "(ops/.*)"', (autograd / "ops.h").read_text())]
+    included = re.findall(r'#include "(ops/.*)"', (autograd / "ops.h").read_text())
+    return [autograd / path for path in [*included, "ops/linalg.h"]]
 
 
 def page():

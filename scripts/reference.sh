@@ -16,7 +16,7 @@ if [ "$version" = none ]; then
   exit 1
 fi
 
-headers=$(sed -n 's/^#include "\(.*\)"$/\1/p' tapeformer.h; sed -n 's/^#include "\(ops\/.*\)"$/autograd\/\1/p' autograd/ops.h)
+headers=$(sed -n 's/^#include "\(.*\)"$/\1/p' {core,linalg,text,models,train,inspect}.h; sed -n 's/^#include "\(ops\/.*\)"$/autograd\/\1/p' autograd/ops.h)
 # What these include in turn and users name.
 headers+=" nn/module/child.h optim/optimizer.h base/error.h autograd/dtype.h autograd/number.h autograd/shape.h
   autograd/gradcheck/report.h autograd/ops/convolution/spatial.h autograd/tape/attributes.h autograd/tape/backward.h

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the packages that the build needs on Debian 12 and 13 (tested on 28 November 2026; other systems with apt-get are
-# untested). --deb adds those that make Debian packages, --fuzz those of scripts/fuzz.sh, --mpi those of
-# -D TAPEFORMER_MPI=ON, --python those of scripts/python.sh, --reference that of scripts/reference.sh, --wasm those of
+# untested). --core installs only those of component core. --deb adds those that make Debian packages, --fuzz those of
+# scripts/fuzz.sh, --mpi those of -D TAPEFORMER_MPI=ON, --python those of scripts/python.sh, --reference that of
+# scripts/reference.sh, --wasm those of
 # scripts/wasm.sh.
 # Changes nothing, and needs no network, if everything is installed.
 set -euo pipefail
@@ -15,6 +16,7 @@ helpers=(ccache mold) # optional, for faster rebuilds
 clang=no
 case "${1:-}" in
   "") ;;
+  --core) needed=(g++ cmake ninja-build libopenblas-openmp-dev libfmt-dev libgtest-dev) ;;
   --deb) needed+=(dpkg-dev file) ;;
   --fuzz) fuzzing_clang > /dev/null || clang=yes ;;
   --mpi) needed+=(libopenmpi-dev openmpi-bin) ;;
@@ -22,7 +24,7 @@ case "${1:-}" in
   --reference) needed+=(doxygen) ;;
   --wasm) needed+=(binaryen ca-certificates curl nodejs python3-pip zopfli) ;;
   *)
-    printf 'setup: %s: no such option (options are --deb, --fuzz, --mpi, --python, --reference and --wasm)\n' "$1" >&2
+    printf 'setup: %s: no such option (options are --core, --deb, --fuzz, --mpi, --python, --reference and --wasm)\n' "$1" >&2
     exit 2
     ;;
 esac

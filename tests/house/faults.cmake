@@ -15,7 +15,7 @@ endfunction()
 
 function(expect_include_noticed source written sentence)
   file(REMOVE_RECURSE ${FOLDER})
-  foreach(header tapeformer.h base/error.h autograd/tensor.h autograd/ops/norm/norm.h autograd/ops/reduce/reduce.h nn/linear.h
+  foreach(header tapeformer.h base/error.h autograd/tensor.h autograd/ops/norm/norm.h autograd/ops/reduce/reduce.h autograd/ops/linalg/lu.h nn/linear.h
           nn/transformer/encoder.h)
     file(WRITE ${FOLDER}/${header} "#pragma once\n")
   endforeach()
@@ -26,6 +26,7 @@ endfunction()
 expect_include_noticed(base/file.h ../autograd/tensor.h "base may not include autograd")
 expect_include_noticed(autograd/tape/tape.cpp nn/linear.h "autograd/tape may not include nn")
 expect_include_noticed(autograd/ops/shape/join.cpp autograd/ops/norm/norm.h "a family of a later tier")
+expect_include_noticed(autograd/ops/attention/heads.cpp autograd/ops/linalg/lu.h "core may not include component linalg")
 expect_include_noticed(autograd/ops/more/roll.cpp autograd/ops/norm/norm.h "more is not a known family of ops")
 expect_include_noticed(nn/norm/layer_norm.cpp nn/transformer/encoder.h "a family of a later tier")
 expect_include_noticed(nn/module/module.h autograd/tensor.h "a header must use a path relative to itself")

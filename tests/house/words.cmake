@@ -22,7 +22,7 @@ set(phrases
   "(stands?|lies?) (beside|behind|there)" "is next to, follows, is in")
 
 set(folders base autograd nn optim models text train inspect tools tests examples benchmarks scripts cmake docs README.md
-  CONTRIBUTING.md SECURITY.md tapeformer.h)
+  CONTRIBUTING.md SECURITY.md tapeformer.h core.h linalg.h text.h models.h train.h inspect.h)
 set(files)
 foreach(folder IN LISTS folders)
   if(EXISTS ${ROOT}/${folder})

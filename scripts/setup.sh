@@ -2,8 +2,7 @@
 # Installs the packages that the build needs on Debian 12 and 13 (tested on 28 November 2026; other systems with apt-get are
 # untested). --core installs only those of component core. --deb adds those that make Debian packages, --fuzz those of
 # scripts/fuzz.sh, --mpi those of -D TAPEFORMER_MPI=ON, --python those of scripts/python.sh, --reference that of
-# scripts/reference.sh, --wasm those of
-# scripts/wasm.sh.
+# scripts/reference.sh, --wasm those of scripts/wasm.sh.
 # Changes nothing, and needs no network, if everything is installed.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/clang.sh"

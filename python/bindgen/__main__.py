@@ -144,7 +144,7 @@ if __name__ == "__main__":
     parser.add_argument("--compiler", default="c++", help="C++ compiler, whose standard library the headers use")
     parser.add_argument("--option", action="append", default=[], help="for libclang, such as -I/usr/include/fmt")
     arguments = parser.parse_args()
-    generator = Generator(Headers(arguments.root, arguments.compiler, ["-DFMT_HEADER_ONLY", *arguments.option]))
+    generator = Generator(Headers(arguments.root, arguments.compiler, arguments.option))
     arguments.out.mkdir(parents=True, exist_ok=True)
     generator.write(arguments.out)
     unexpected = {n: r for n, r in generator.omitted.items() if n not in OMITTED}

@@ -49,7 +49,7 @@ UNITS = [
                                            "relative_position_rows", "self_attention_options", "to_string", "uniform_if_all_hidden")),
     )),
     Unit("nn_init", ("nn/init.h",), "nn.init"),
-    Unit("runtime", ("autograd/devices.h", "autograd/memory.h", "autograd/print.h", "autograd/io/npy.h"), by_hand=("tape::to_string",)),
+    Unit("runtime", ("autograd/devices.h", "autograd/memory.h", "autograd/print.h", "autograd/io/npy.h", "models/npz/npz.h"), by_hand=("tape::to_string",)),
     Unit("optim", ("optim/*.h",), "optim"),
 ]
 

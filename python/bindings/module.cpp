@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "bindings.h"
 
 #include <nanobind/trampoline.h>

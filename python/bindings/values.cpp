@@ -1,6 +1,8 @@
 // Values of tensors in and out of Python: lists, NumPy, DLPack.
 #include <nanobind/ndarray.h>
 
+#include <fmt/format.h>
+
 #include "bindings.h"
 
 namespace tape::python {

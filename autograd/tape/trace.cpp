@@ -1,5 +1,6 @@
 #include "autograd/tape/trace.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -9,6 +10,13 @@
 #include "autograd/tape/tape.h"
 
 namespace tape {
+namespace {
+
+std::atomic<std::string (*)()> trace_caller = nullptr;
+
+}  // namespace
+
+void set_trace_caller(std::string (*caller)()) { trace_caller = caller; }
 
 Trace::Trace() { ++detail::modes.traces; }
 Trace::~Trace() { --detail::modes.traces; }
@@ -20,9 +28,11 @@ void Trace::on_node(Node& node, TensorList) {
   TraceRecord& record = *node.trace;
   record.module_path = ModuleScope::path();
   record.depth = call_stack(record.addresses);
+  if (const auto caller = trace_caller.load()) record.caller = caller();
 }
 
 std::string TraceRecord::source() const {
+  if (!caller.empty()) return caller;
   return caller_outside_library(std::span(addresses).first(static_cast<size_t>(depth)));
 }
 

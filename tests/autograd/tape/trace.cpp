@@ -35,6 +35,15 @@ TEST(Trace, NamesTheModulePath) {
   EXPECT_EQ(tape::exp(leaf()).impl().node->trace->module_path, "decoder.layers.2");
 }
 
+TEST(Trace, PrefersTheCallerOfAnotherLanguage) {
+  const Trace trace;
+  tape::set_trace_caller([] { return std::string("layer.py:12"); });
+  const Tensor y = tape::exp(leaf());
+  tape::set_trace_caller(nullptr);
+  EXPECT_EQ(source_of(y), "layer.py:12");
+  EXPECT_NE(source_of(tape::exp(leaf())), "layer.py:12");
+}
+
 #ifdef TAPE_HAVE_BACKTRACE
 #define EXPECT_SOURCE(tensor, line) EXPECT_EQ(source_of(tensor), std::string(__FILE__) + ":" + std::to_string(line))
 #else

@@ -140,7 +140,8 @@ bool is_registered(Module& module, const std::string& name) {
   return false;
 }
 
-/// Registers parameters and modules under the attribute's name; other values are plain attributes.
+/// Registers parameters and modules under the attribute's name; other values are plain attributes. Parameters and
+/// buffers are found in the module only, where a check may replace them for a while.
 void set_attribute(nb::handle self, nb::str key, nb::handle value) {
   auto& module = nb::cast<Module&>(self);
   const std::string name = key.c_str();
@@ -155,6 +156,7 @@ void set_attribute(nb::handle self, nb::str key, nb::handle value) {
         raise(ErrorKind::config,
               "module: \"{}\" is a parameter; assign an nn.Parameter, or write its values with set_data()", name);
       *present = nb::cast<Tensor>(value);
+      return;
     } else {
       module.unregister(name);
       if (parameter) module.register_parameter(name, nb::cast<Tensor>(value));
@@ -165,7 +167,12 @@ void set_attribute(nb::handle self, nb::str key, nb::handle value) {
   } else if (child) {
     module.register_module(name, nb::cast<std::shared_ptr<Module>>(value));
   }
-  if (PyObject_GenericSetAttr(self.ptr(), key.ptr(), value.ptr()) != 0) throw nb::python_error();
+  nb::handle stored = value;
+  if (parameter) {
+    if (!nb::cast<nb::dict>(self.attr("__dict__")).contains(key)) return;
+    stored = nb::handle();  // an earlier value of another kind would be found first
+  }
+  if (PyObject_GenericSetAttr(self.ptr(), key.ptr(), stored.ptr()) != 0) throw nb::python_error();
   if (child && nb::hasattr(value, "_name_modules")) value.attr("_name_modules")(name);
 }
 

@@ -80,6 +80,8 @@ void bind_ranges(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_threads(nb::module_& m);
 void bind_autograd(nb::module_& m);
+void bind_gradcheck(nb::module_& m);
+void bind_inspect(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_mask(nb::module_& m);
 void bind_module(nb::module_& m);

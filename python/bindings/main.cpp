@@ -57,6 +57,8 @@ NB_MODULE(_tapeformer, m) {
   nb::module_ nn = sub(m, "nn"), optim = sub(m, "optim");
   bind_module(nn);
   bind_optimizer(optim);
+  bind_gradcheck(m);
+  bind_inspect(m);
   bind_generated(m, tensor);
   m.attr("__version__") = tape::version();
   // What `from _tapeformer import *` takes: no submodules, which the package has under the same names.

@@ -12,6 +12,7 @@ from ._tapeformer import *  # noqa: F403
 from ._tapeformer import __version__
 from ._scopes import composed, default_device, enable_grad, matmul_precision, no_grad, trace
 from ._function import Function
+from ._gradcheck import gradcheck, gradgradcheck
 from . import linalg, nn, optim
 
 bool = boolean = _tapeformer.boolean  # tape.bool, as in torch.bool
@@ -24,6 +25,8 @@ __all__ = [
     "composed",
     "default_device",
     "enable_grad",
+    "gradcheck",
+    "gradgradcheck",
     "linalg",
     "matmul_precision",
     "nn",

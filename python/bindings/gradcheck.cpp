@@ -1,4 +1,6 @@
 // Gradient checks and their reports.
+#include <fmt/format.h>
+
 #include "exceptions.h"
 
 namespace tape::python {

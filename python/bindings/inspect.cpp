@@ -1,4 +1,6 @@
 // Explanations of tensors, drawings of tapes, and the explorer.
+#include <fmt/format.h>
+
 #include "bindings.h"
 
 #include <filesystem>

@@ -10,6 +10,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
+#include "autograd/ops/linalg.h"
 #include "tests/support/errors.h"
 
 namespace tape {

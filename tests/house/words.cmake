@@ -21,8 +21,8 @@ set(phrases
   "held against" "compared with"
   "(stands?|lies?) (beside|behind|there)" "is next to, follows, is in")
 
-set(folders base autograd nn optim models text train inspect tools tests examples benchmarks scripts cmake docs README.md
-  CONTRIBUTING.md SECURITY.md tapeformer.h core.h linalg.h text.h models.h train.h inspect.h)
+set(folders base autograd nn optim models text train inspect tools tests examples benchmarks scripts cmake docs packaging
+  python README.md CONTRIBUTING.md SECURITY.md tapeformer.h core.h linalg.h text.h models.h train.h inspect.h)
 set(files)
 foreach(folder IN LISTS folders)
   if(EXISTS ${ROOT}/${folder})

@@ -1,4 +1,4 @@
-"""Every line of the guide's page, with the output that stands there."""
+"""Runs every line of the page and compares the output."""
 
 import doctest
 import pathlib

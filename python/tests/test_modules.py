@@ -288,5 +288,5 @@ def test_initialization():
 
 def test_copies_of_tensors():
     weight = nn.Parameter(tape.ones((2,)))
-    twin = copy.deepcopy(weight)
-    assert twin.requires_grad and not twin.shares_storage(weight)
+    other = copy.deepcopy(weight)
+    assert other.requires_grad and not other.shares_storage(weight)

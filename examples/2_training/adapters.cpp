@@ -3,8 +3,8 @@
 #include <tapeformer.h>
 
 #include <cmath>
-
-#include <fmt/core.h>
+#include <iomanip>
+#include <iostream>
 
 using namespace tape;
 
@@ -68,21 +68,21 @@ int main() {
                      .attention_dropout = 0,
                      .embedding_dropout = 0});
   learn(model, english_ids, 200, 3e-3);
-  fmt::print("{} parameters; loss on English {:.1f}, on German {:.1f}\n", model.parameter_count(),
-             loss_on(model, english_ids), loss_on(model, german_ids));
+  std::cout << std::fixed << std::setprecision(1) << model.parameter_count() << " parameters; loss on English "
+            << loss_on(model, english_ids) << ", on German " << loss_on(model, german_ids) << "\n";
 
   const auto adapted = nn::add_adapter(model, "german", {.rank = 4, .alpha = 8}, {"query", "value", "feed_forward"});
   nn::train_adapters_only(model);
   learn(model, german_ids, 200, 1e-2);
-  fmt::print("{} layers adapted, {} parameters trained; loss on German {:.1f}\n", adapted.size(),
-             model.trainable_parameter_count(), loss_on(model, german_ids));
+  std::cout << adapted.size() << " layers adapted, " << model.trainable_parameter_count()
+            << " parameters trained; loss on German " << loss_on(model, german_ids) << "\n";
 
   nn::activate_adapter(model, "");
-  fmt::print("without the adapters: loss on English {:.1f}\n", loss_on(model, english_ids));
+  std::cout << "without the adapters: loss on English " << loss_on(model, english_ids) << "\n";
 
   nn::activate_adapter(model, "german");
   const double before = loss_on(model, german_ids);
   nn::merge_adapters(model);
-  fmt::print("after merging into the weights, the loss is {}\n",
-             std::abs(loss_on(model, german_ids) - before) < 1e-4 ? "the same" : "different");
+  const bool same = std::abs(loss_on(model, german_ids) - before) < 1e-4;
+  std::cout << "after merging into the weights, the loss is " << (same ? "the same" : "different") << "\n";
 }

@@ -5,7 +5,9 @@ cmake_minimum_required(VERSION 3.22)
 set(PORT tapeformer)
 set(VCPKG_LIBRARY_LINKAGE static)  # as in vcpkg's default triplet
 set(CURRENT_PACKAGES_DIR ${FOLDER}/packages)
-set(CURRENT_BUILDTREES_DIR ${FOLDER}/build)
+if(NOT BUILD)  # or -D BUILD=<folder>, an existing build, to save time
+  set(BUILD ${FOLDER}/build)
+endif()
 file(REMOVE_RECURSE ${CURRENT_PACKAGES_DIR})
 file(MAKE_DIRECTORY ${CURRENT_PACKAGES_DIR}/debug/include ${CURRENT_PACKAGES_DIR}/debug/share)
 
@@ -44,13 +46,13 @@ endfunction()
 function(vcpkg_cmake_configure)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" SOURCE_PATH OPTIONS)
   string(COMPARE EQUAL ${VCPKG_LIBRARY_LINKAGE} dynamic shared)
-  run(${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B ${CURRENT_BUILDTREES_DIR} -G Ninja -D CMAKE_BUILD_TYPE=Release
+  run(${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B ${BUILD} -G Ninja -D CMAKE_BUILD_TYPE=Release
       -D BUILD_SHARED_LIBS=${shared} -D CMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR} -D CMAKE_INSTALL_LIBDIR=lib
       -D CMAKE_INSTALL_BINDIR=bin -D FETCHCONTENT_FULLY_DISCONNECTED=ON ${arg_OPTIONS})
 endfunction()
 
 function(vcpkg_cmake_install)
-  run(${CMAKE_COMMAND} --build ${CURRENT_BUILDTREES_DIR} --target install)
+  run(${CMAKE_COMMAND} --build ${BUILD} --target install)
 endfunction()
 
 # Moves the CMake package to share/ and lets it find the prefix from there.
@@ -70,7 +72,7 @@ function(vcpkg_cmake_config_fixup)
     string(REPLACE "\${CMAKE_CURRENT_LIST_DIR}/../../../" "\${CMAKE_CURRENT_LIST_DIR}/../../" text "${text}")
     # A targets file goes up from lib/cmake/NAME by three folders, but share/NAME is two below the prefix.
     string(REPLACE "get_filename_component(_IMPORT_PREFIX \"\${CMAKE_CURRENT_LIST_FILE}\" PATH)\n"
-      "set(_IMPORT_PREFIX \"\${CMAKE_CURRENT_LIST_DIR}/\")\n" text "${text}")
+      "set(_IMPORT_PREFIX \"\${CMAKE_CURRENT_LIST_FILE}\")\n" text "${text}")
     file(WRITE ${config} "${text}")
   endforeach()
 endfunction()

@@ -1,0 +1,1 @@
+echo Restoring environment

@@ -1,7 +1,7 @@
 // Explanations of tensors, drawings of tapes, and the explorer.
 #include <fmt/format.h>
 
-#include "bindings.h"
+#include "exceptions.h"
 
 #include <filesystem>
 
@@ -108,9 +108,7 @@ void bind_saved_tensors(nb::module_& m) {
       .def("by_operation", &R::by_operation, "The entries summed per operation, largest first.")
       .def("by_module", &R::by_module, "The entries summed per module, largest first.")
       .def("__repr__", [](const R& self) { return to_string(self); });
-  m.def("saved_tensors", &saved_tensors, arg("loss"), release,
-        "The saved values of a loss's tape; call it before backward(). Module paths are known if a trace() was open. "
-        "Error (graph)\nif the loss is not on a tape.");
+  m.def("_saved_tensors", &saved_tensors, arg("loss"), release);
 }
 
 // --- the explorer ---
@@ -155,22 +153,28 @@ Page explore_folder(const std::string& folder, const std::optional<std::string>&
   return page_of(study, options);
 }
 
+Page explore_module(nn::Module* module, const std::function<Tensor()>& loss, const Names& leaves,
+                    const std::vector<std::string>& tokens, const std::optional<std::string>& title, bool gradcheck,
+                    bool nudges, const std::vector<std::string>& detail) {
+  const std::function<Tensor()> run = through_python(loss);
+  inspect::Study study = module ? inspect::study(*module, run) : inspect::study(run, leaves);
+  study.leaves = leaves;
+  if (!tokens.empty()) {
+    inspect::Study::Text text{.name = "text", .tokens = tokens};
+    for (size_t i = 0; i < tokens.size(); ++i) text.ids.push_back(static_cast<int64_t>(i));
+    study.texts.push_back(std::move(text));
+  }
+  return page_of(study, page_options(study, title, gradcheck, nudges, detail));
+}
+
 void bind_explorer(nb::module_& m) {
   nb::class_<Page>(m, "_Page").def_ro("html", &Page::html).def_ro("outputs", &Page::outputs);
   m.def("_explore_folder", &explore_folder, arg("folder"), arg("text").none(), arg("text_b").none(),
         arg("image").none(), arg("label").none(), arg("logits"), arg("losses"), arg("corrupted").none(), arg("beside"),
         arg("cuts"), arg("patches"), arg("film"), arg("title").none(), arg("gradcheck"), arg("nudges"), arg("detail"),
         release);
-  m.def(
-      "_explore_module",
-      [](nn::Module* module, const std::function<Tensor()>& loss, const Names& leaves,
-         const std::optional<std::string>& title, bool gradcheck, bool nudges, const std::vector<std::string>& detail) {
-        inspect::Study study = module ? inspect::study(*module, loss) : inspect::study(loss, leaves);
-        if (module) study.leaves = leaves;
-        return page_of(study, page_options(study, title, gradcheck, nudges, detail));
-      },
-      arg("module").none(), arg("loss"), arg("leaves"), arg("title").none(), arg("gradcheck"), arg("nudges"),
-      arg("detail"), release);
+  m.def("_explore_module", &explore_module, arg("module").none(), arg("loss"), arg("leaves"), arg("tokens"),
+        arg("title").none(), arg("gradcheck"), arg("nudges"), arg("detail"), release);
 }
 
 }  // namespace

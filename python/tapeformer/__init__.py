@@ -11,8 +11,11 @@ from . import _tapeformer
 from ._tapeformer import *  # noqa: F403
 from ._tapeformer import __version__
 from ._scopes import composed, default_device, enable_grad, matmul_precision, no_grad, trace
+from ._compare import compare
 from ._function import Function
 from ._gradcheck import gradcheck, gradgradcheck
+from ._inspect import explain, formula, inspect, saved_tensors, to_dot
+from ._run_log import read_log
 from . import linalg, nn, optim
 
 bool = boolean = _tapeformer.boolean  # tape.bool, as in torch.bool
@@ -22,15 +25,22 @@ __all__ = [
     "Function",
     "__version__",
     "bool",
+    "compare",
     "composed",
     "default_device",
     "enable_grad",
+    "explain",
+    "formula",
     "gradcheck",
     "gradgradcheck",
+    "inspect",
     "linalg",
     "matmul_precision",
     "nn",
     "no_grad",
     "optim",
+    "read_log",
+    "saved_tensors",
+    "to_dot",
     "trace",
 ]

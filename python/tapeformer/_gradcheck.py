@@ -5,8 +5,8 @@ from ._tapeformer import GradcheckReport, Tensor
 
 _OPTIONS = """
 
-    Inputs are a tensor or a list of them, passed as f(*inputs). Integer and bool tensors, and values that are no tensors, are
-    passed on unchecked. A result of several tensors is checked as a whole.
+    Inputs are a tensor or a list of them, passed as f(*inputs). Integer and bool tensors, and values that are no
+    tensors, are passed on unchecked. A result of several tensors is checked as a whole.
 
     Options:
         eps: step of the central differences, times max(1, abs(x)); reduced where it is too large.
@@ -26,42 +26,98 @@ _OPTIONS = """
 """
 
 
-def gradcheck(f, inputs, *, eps=1e-6, rtol=1e-6, atol=1e-8, seed=1, max_elements=0, allow_zero=(), names=(), directions=0,
-              shadow=None, f32_rtol=1e-3, progress=None, max_seconds=0.0, blame=True) -> GradcheckReport:  # fmt: skip
+def gradcheck(
+    f,
+    inputs,
+    *,
+    eps=1e-6,
+    rtol=1e-6,
+    atol=1e-8,
+    seed=1,
+    max_elements=0,
+    allow_zero=(),
+    names=(),
+    directions=0,
+    shadow=None,
+    f32_rtol=1e-3,
+    progress=None,
+    max_seconds=0.0,
+    blame=True,
+) -> GradcheckReport:
     """Compares the gradients of f with central differences in f64, and finds the operation that is wrong.
 
     `f` is a function of tensors, an nn.Module (whose named parameters are checked too), or the same of PyTorch: a
     torch.nn.Module, the apply() of a torch.autograd.Function or a function of torch tensors. The compared scalar is
-    sum(f(*inputs) * w) with a random normal w, so that symmetric sums cannot hide errors. A gradient that is all zero is
-    wrong unless allow_zero lists it. Random streams are reset before each evaluation.
+    sum(f(*inputs) * w) with a random normal w, so that symmetric sums cannot hide errors. A gradient that is all zero
+    is wrong unless allow_zero lists it. Random streams are reset before each evaluation.
 
         report = tape.gradcheck(layer, [tape.randn(2, 3, dtype=tape.f64)])
         assert report, report
 
-    Inputs are f64, or all f32: then f runs in f32 and is compared with differences of f in f64. A module runs in f64 for
-    the check. PyTorch's functions and modules always run in f64; the values of a module are left as they are.
+    Inputs are f64, or all f32: then f runs in f32 and is compared with differences of f in f64. A module runs in f64
+    for the check. PyTorch's functions and modules always run in f64; the values of a module are left as they are.
 
-    Where the slopes on the two sides of a point differ (ReLU at 0), there is no derivative to compare with: a value between
-    the two counts as a kink. No element is called wrong because of one step size.
+    Where the slopes on the two sides of a point differ (ReLU at 0), there is no derivative to compare with: a value
+    between the two counts as a kink. No element is called wrong because of one step size.
 
-    Error (numeric) if f returns different values for the same inputs, (dtype) for inputs of different types, (graph) if two
-    inputs overlap in memory or one was computed from the other."""
-    options = dict(eps=eps, rtol=rtol, atol=atol, seed=seed, max_elements=max_elements, allow_zero=list(allow_zero),
-                   names=list(names), directions=directions, shadow=shadow, f32_rtol=f32_rtol, progress=progress,
-                   max_seconds=max_seconds, blame=blame)  # fmt: skip
+    Error (numeric) if f returns different values for the same inputs, (dtype) for inputs of different types, (graph) if
+    two inputs overlap in memory or one was computed from the other."""
+    options = dict(
+        eps=eps,
+        rtol=rtol,
+        atol=atol,
+        seed=seed,
+        max_elements=max_elements,
+        allow_zero=list(allow_zero),
+        names=list(names),
+        directions=directions,
+        shadow=shadow,
+        f32_rtol=f32_rtol,
+        progress=progress,
+        max_seconds=max_seconds,
+        blame=blame,
+    )
     return _check("gradcheck", f, inputs, False, options)
 
 
-def gradgradcheck(f, inputs, *, eps=1e-6, rtol=1e-6, atol=1e-8, seed=1, max_elements=0, allow_zero=(), names=(), directions=0,
-                  shadow=None, f32_rtol=1e-3, progress=None, max_seconds=0.0, blame=True) -> GradcheckReport:  # fmt: skip
+def gradgradcheck(
+    f,
+    inputs,
+    *,
+    eps=1e-6,
+    rtol=1e-6,
+    atol=1e-8,
+    seed=1,
+    max_elements=0,
+    allow_zero=(),
+    names=(),
+    directions=0,
+    shadow=None,
+    f32_rtol=1e-3,
+    progress=None,
+    max_seconds=0.0,
+    blame=True,
+) -> GradcheckReport:
     """Checks second derivatives: gradcheck() of the gradients of sum(f(*inputs) * v) with respect to the inputs and v,
     which is named "head". Second derivatives may be zero, as those of a linear function are.
 
-    If the check fails, the report lists the operations whose first derivatives are wrong or, if there are none, those whose
-    gradients cannot be differentiated, because of a detach() or a value passed as a constant."""
-    options = dict(eps=eps, rtol=rtol, atol=atol, seed=seed, max_elements=max_elements, allow_zero=list(allow_zero),
-                   names=list(names), directions=directions, shadow=shadow, f32_rtol=f32_rtol, progress=progress,
-                   max_seconds=max_seconds, blame=blame)  # fmt: skip
+    If the check fails, the report lists the operations whose first derivatives are wrong or, if there are none, those
+    whose gradients cannot be differentiated, because of a detach() or a value passed as a constant."""
+    options = dict(
+        eps=eps,
+        rtol=rtol,
+        atol=atol,
+        seed=seed,
+        max_elements=max_elements,
+        allow_zero=list(allow_zero),
+        names=list(names),
+        directions=directions,
+        shadow=shadow,
+        f32_rtol=f32_rtol,
+        progress=progress,
+        max_seconds=max_seconds,
+        blame=blame,
+    )
     return _check("gradgradcheck", f, inputs, True, options)
 
 
@@ -129,7 +185,9 @@ def _html_of(report):
     rows = []
     for result in report.variables:
         mark, verdict = _verdict(result)
-        total = result.checked if result.directions or result.share == 1 else f"{result.checked} of {_numel(result.shape)}"
+        total = (
+            result.checked if result.directions or result.share == 1 else f"{result.checked} of {_numel(result.shape)}"
+        )
         cells = [result.name, list(result.shape), f"{result.max_error:.1e}", f"{result.wrong} of {total}", verdict]
         rows.append((mark, [*cells, result.explanation]))
     parts = [_html.table(["gradient of", "shape", "max rel error", "wrong", "verdict", ""], rows, numbers=(2, 3))]

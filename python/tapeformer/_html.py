@@ -31,7 +31,9 @@ def table(header, rows, numbers=()):
 
     head = "".join(f'<th class="{kind(i)}" scope="col">{escape(cell)}</th>' for i, cell in enumerate(header))
     body = "".join(
-        f'<tr class="{mark}">' + "".join(f'<td class="{kind(i)}">{escape(cell)}</td>' for i, cell in enumerate(cells)) + "</tr>"
+        f'<tr class="{mark}">'
+        + "".join(f'<td class="{kind(i)}">{escape(cell)}</td>' for i, cell in enumerate(cells))
+        + "</tr>"
         for mark, cells in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -40,7 +42,9 @@ def table(header, rows, numbers=()):
 def report(ok, headline, *parts):
     """The whole: a headline with a sign, then tables and paragraphs that are HTML already."""
     sign = '<b class="good">✓</b>' if ok else '<b class="bad">✗</b>'
-    return f'<div class="tape-report"><style>{_STYLE}</style><p>{sign} <b>{escape(headline)}</b></p>{"".join(parts)}</div>'
+    return (
+        f'<div class="tape-report"><style>{_STYLE}</style><p>{sign} <b>{escape(headline)}</b></p>{"".join(parts)}</div>'
+    )
 
 
 def paragraph(text):

@@ -47,7 +47,8 @@ def from_torch(tensor):
 def call(name, function, inputs, device="cpu"):
     """function(*tensors of PyTorch), a list of them, as one operation on tensors of this library.
 
-    Its gradient is torch.autograd.grad(), whose own gradient is again such an operation, so all derivatives are PyTorch's.
+    Its gradient is torch.autograd.grad(), whose own gradient is again such an operation, so all derivatives are
+    PyTorch's.
     """
     graph = []
 

@@ -107,7 +107,11 @@ class _Subject:
 def _double_copy(value):
     if not _torch.is_tensor(value):
         return value
-    return value.detach().double() if value.is_floating_point() and value.dtype != _torch.torch().float64 else value.detach().clone()
+    return (
+        value.detach().double()
+        if value.is_floating_point() and value.dtype != _torch.torch().float64
+        else value.detach().clone()
+    )
 
 
 def _floating_outputs(operation, result):
@@ -139,7 +143,9 @@ def _find_guilty(report, subject, second, seed):
         if found:
             return
     if functions:
-        report._set_blame("Each torch.autograd.Function has the right gradient on its own, for the inputs that it received.")
+        report._set_blame(
+            "Each torch.autograd.Function has the right gradient on its own, for the inputs that it received."
+        )
     elif modules:
         report._set_blame(
             f"The gradients of each submodule are right on its own, for the inputs that it received: the error is in "
@@ -149,10 +155,29 @@ def _find_guilty(report, subject, second, seed):
 
 def _wrong_in(call, second, seed):
     """The wrong results of a check of this call alone."""
-    subject = _Subject("gradcheck", call.function, call.arguments, call.keywords,
-                       [f"input {i}" for i in range(len(call.arguments))], seed, call.checked)  # fmt: skip
-    options = dict(eps=1e-6, rtol=1e-6, atol=1e-8, seed=seed, max_elements=0, allow_zero=[], directions=SEARCH_DIRECTIONS,
-                   shadow=None, f32_rtol=1e-3, progress=None, max_seconds=0.0, blame=False)  # fmt: skip
+    subject = _Subject(
+        "gradcheck",
+        call.function,
+        call.arguments,
+        call.keywords,
+        [f"input {i}" for i in range(len(call.arguments))],
+        seed,
+        call.checked,
+    )
+    options = dict(
+        eps=1e-6,
+        rtol=1e-6,
+        atol=1e-8,
+        seed=seed,
+        max_elements=0,
+        allow_zero=[],
+        directions=SEARCH_DIRECTIONS,
+        shadow=None,
+        f32_rtol=1e-3,
+        progress=None,
+        max_seconds=0.0,
+        blame=False,
+    )
     if not subject.values:
         return []
     try:
@@ -224,8 +249,17 @@ def _watch_function(cleanup, function, stack, calls):
     def noting(*arguments, **keywords):
         given = arguments[1:] if with_context else arguments
         checked = [i for i, value in enumerate(given) if _is_floating(value) and value.requires_grad]
-        calls.append(_Call(function.__name__, stack[-1] if stack else "", _caller(function), function.apply, _copies(given), {},
-                           checked))  # fmt: skip
+        calls.append(
+            _Call(
+                function.__name__,
+                stack[-1] if stack else "",
+                _caller(function),
+                function.apply,
+                _copies(given),
+                {},
+                checked,
+            )
+        )
         return forward(*arguments, **keywords)
 
     function.forward = staticmethod(noting)

@@ -327,7 +327,9 @@ def test_a_cut_between_submodules_is_said():
 
 @needs_torch
 def test_torch_modules_with_state_dropout_and_ids():
-    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Dropout(0.5), torch.nn.ReLU(inplace=True))
+    model = torch.nn.Sequential(
+        torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Dropout(0.5), torch.nn.ReLU(inplace=True)
+    )
     mean = model[1].running_mean.clone()
     x = torch.randn(5, 3)
     state = torch.random.get_rng_state()

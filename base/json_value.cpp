@@ -1,6 +1,7 @@
 #include "base/json_value.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -32,6 +33,12 @@ void append_quoted(std::string& out, const std::string& text) {
 
 std::string number_of(double value) {
   if (!std::isfinite(value)) return "null";
+  // As nlohmann-json, which writes an exponent from 1e15 on; fmt does from 1e16 on.
+  if (std::abs(value) >= 1e15 && std::abs(value) < 1e16) {
+    std::array<char, 32> text;
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific).ptr;
+    return {text.data(), end};
+  }
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;

@@ -10,7 +10,15 @@ find_path(TAPEFORMER_OPENBLAS_INCLUDE cblas.h
 get_filename_component(TAPEFORMER_OPENBLAS_DIR ${TAPEFORMER_OPENBLAS} DIRECTORY)
 add_library(tapeformer_blas INTERFACE)
 target_include_directories(tapeformer_blas SYSTEM INTERFACE ${TAPEFORMER_OPENBLAS_INCLUDE})
-target_compile_definitions(tapeformer_blas INTERFACE TAPEFORMER_OPENBLAS_FILE="${TAPEFORMER_OPENBLAS_DIR}/libopenblas.so.0")
+# A wheel has an OpenBLAS of its own beside the library, in which every name has a prefix.
+set(TAPEFORMER_OPENBLAS_FILE "" CACHE STRING "File of OpenBLAS at run time, if not the one found; $ORIGIN is the library's folder")
+set(TAPEFORMER_OPENBLAS_PREFIX "" CACHE STRING "Prefix of the names of that file's functions")
+set(blas_file "${TAPEFORMER_OPENBLAS_FILE}")
+if(NOT blas_file)
+  set(blas_file ${TAPEFORMER_OPENBLAS_DIR}/libopenblas.so.0)
+endif()
+target_compile_definitions(tapeformer_blas INTERFACE
+  "TAPEFORMER_OPENBLAS_FILE=\"${blas_file}\"" "TAPEFORMER_OPENBLAS_PREFIX=\"${TAPEFORMER_OPENBLAS_PREFIX}\"")
 target_link_libraries(tapeformer_blas INTERFACE ${CMAKE_DL_LIBS})
 message(STATUS "OpenBLAS: ${TAPEFORMER_OPENBLAS}")
 

@@ -86,6 +86,7 @@ void bind_random(nb::module_& m);
 void bind_mask(nb::module_& m);
 void bind_module(nb::module_& m);
 void bind_optimizer(nb::module_& m);
+void bind_command(nb::module_& m);
 void bind_generated(nb::module_& root, nb::class_<Tensor>& tensor);
 
 /// Prefixes a Python exception of class Error with the running module's path, as Error::set_module_path() does.

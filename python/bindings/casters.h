@@ -35,14 +35,17 @@ inline bool read_integer(PyObject* object, int64_t& value) noexcept {
 
 /// Reads a list, a tuple or another sequence of integers.
 inline bool read_integers(PyObject* object, std::vector<int64_t>& values) noexcept {
-  PyObject* const sequence = PyList_Check(object) || PyTuple_Check(object) ? PySequence_Fast(object, "") : nullptr;
-  if (!sequence) return false;
-  const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence);
+  // Functions of the stable ABI only, as everywhere in the bindings.
+  if (!PyList_Check(object) && !PyTuple_Check(object)) return false;
+  const Py_ssize_t size = PySequence_Size(object);
   values.resize(static_cast<size_t>(size));
   bool read = true;
-  for (Py_ssize_t i = 0; read && i < size; ++i)
-    read = read_integer(PySequence_Fast_GET_ITEM(sequence, i), values[static_cast<size_t>(i)]);
-  Py_DECREF(sequence);
+  for (Py_ssize_t i = 0; read && i < size; ++i) {
+    PyObject* const item = PySequence_GetItem(object, i);
+    read = item && read_integer(item, values[static_cast<size_t>(i)]);
+    Py_XDECREF(item);
+  }
+  PyErr_Clear();
   return read;
 }
 
@@ -55,7 +58,7 @@ inline bool read_one_or_more(PyObject* object, std::vector<int64_t>& values) noe
 /// Whether an object is a number without axes from NumPy.
 inline bool is_numpy_scalar(PyObject* object) noexcept {
   PyObject* const type = PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__module__");
-  const char* const name = type && PyUnicode_Check(type) ? PyUnicode_AsUTF8(type) : nullptr;
+  const char* const name = type && PyUnicode_Check(type) ? PyUnicode_AsUTF8AndSize(type, nullptr) : nullptr;
   const bool numpy = name && std::string_view(name) == "numpy" && !PySequence_Check(object);
   Py_XDECREF(type);
   PyErr_Clear();
@@ -95,7 +98,7 @@ struct type_caster<tape::Shape> : late_caster<tape::Shape> {
   static handle from_cpp(const tape::Shape& shape, rv_policy, cleanup_list*) noexcept {
     PyObject* const result = PyTuple_New(static_cast<Py_ssize_t>(shape.rank()));
     for (int64_t i = 0; result && i < shape.rank(); ++i)
-      PyTuple_SET_ITEM(result, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
+      PyTuple_SetItem(result, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
     return result;
   }
   explicit operator tape::Shape() const { return tape::Shape(sizes_); }
@@ -146,7 +149,7 @@ struct type_caster<tape::Number> : late_caster<tape::Number> {
       return true;
     }
     if (PyFloat_Check(object)) {
-      number_ = PyFloat_AS_DOUBLE(object);
+      number_ = PyFloat_AsDouble(object);
       return true;
     }
     if (PyLong_Check(object) || tape::python::is_numpy_scalar(object)) {
@@ -181,7 +184,7 @@ struct type_caster<tape::Device> : late_caster<tape::Device> {
   static constexpr auto Name = const_name("str");
 
   bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
-    const char* const text = PyUnicode_Check(source.ptr()) ? PyUnicode_AsUTF8(source.ptr()) : nullptr;
+    const char* const text = PyUnicode_Check(source.ptr()) ? PyUnicode_AsUTF8AndSize(source.ptr(), nullptr) : nullptr;
     if (!text) return PyErr_Clear(), false;
     name_ = text;
     return true;
@@ -222,7 +225,7 @@ struct type_caster<tape::ConvPadding> : late_caster<tape::ConvPadding> {
 
   bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
     if (PyUnicode_Check(source.ptr())) {
-      const char* const text = PyUnicode_AsUTF8(source.ptr());
+      const char* const text = PyUnicode_AsUTF8AndSize(source.ptr(), nullptr);
       same_ = text && std::string_view(text) == "same";
       sizes_ = {0};
       return same_ || (text && std::string_view(text) == "valid");
@@ -285,7 +288,8 @@ struct type_caster<tape::NamedTensor> {
     NB_TYPE_CASTER(Type, const_name(Annotation))                                                                  \
     static constexpr std::pair<std::string_view, Type> kValues[] = {__VA_ARGS__};                                 \
     bool from_python(handle source, uint8_t, cleanup_list*) noexcept {                                            \
-      const char* const text = PyUnicode_Check(source.ptr()) ? PyUnicode_AsUTF8(source.ptr()) : nullptr;          \
+      const char* const text =                                                                                    \
+          PyUnicode_Check(source.ptr()) ? PyUnicode_AsUTF8AndSize(source.ptr(), nullptr) : nullptr;               \
       if (!text) return PyErr_Clear(), false;                                                                     \
       for (const auto& [name, read] : kValues)                                                                    \
         if (name == text) return value = read, true;                                                              \

@@ -59,6 +59,7 @@ NB_MODULE(_tapeformer, m) {
   bind_optimizer(optim);
   bind_gradcheck(m);
   bind_inspect(m);
+  bind_command(m);
   bind_generated(m, tensor);
   m.attr("__version__") = tape::version();
   // What `from _tapeformer import *` takes: no submodules, which the package has under the same names.

@@ -1,7 +1,9 @@
 #include "train/checkpoints/checkpoint.h"
 
 #include <fcntl.h>
-#include <stdio.h>
+#include <linux/fs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -75,7 +77,8 @@ void move_into_place(const std::string& run, const std::string& made, const std:
   const std::string folder = join_path(run, name);
   std::error_code failed;
   if (fs::exists(fs::symlink_status(folder, failed))) {
-    if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) return;
+    // glibc has a function for this call only since 2.28.
+    if (syscall(SYS_renameat2, AT_FDCWD, made.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) return;
     if (errno != EINVAL && errno != ENOSYS) raise_errno(folder, "replace the checkpoint", errno);
     remove_at_once(run, name);  // this file system cannot exchange names
   }

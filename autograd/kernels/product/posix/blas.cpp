@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "autograd/kernels/runtime/common/threads.h"
@@ -68,8 +69,9 @@ void enter() {
 /// Nesting depth of SingleThreadedBlas on this thread; the outermost counts as a caller.
 thread_local int depth = 0;
 
+/// A function by its usual name; OpenBLAS can be built with a prefix before every name.
 void* find(void* library, const char* name) {
-  void* const function = dlsym(library, name);
+  void* const function = dlsym(library, (TAPEFORMER_OPENBLAS_PREFIX + std::string(name)).c_str());
   if (!function) raise(ErrorKind::io, "OpenBLAS: {} has no {}", TAPEFORMER_OPENBLAS_FILE, name);
   return function;
 }

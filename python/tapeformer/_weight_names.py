@@ -127,7 +127,7 @@ def _shape(names, name, shape):
 
 
 def _renamed(names, left, right, rename):
-    """Pairs by equal names, after `rename`. Returns the names that were said to have no counterpart."""
+    """Pairs by equal names, after `rename`. Returns the names that `rename` maps to nothing."""
     ignored = set()
     for name, shape in left.items():
         new = _new_name(name, rename)

@@ -63,9 +63,9 @@ if [ "${1:-}" != --build ]; then
   test base
   test optim
   test text '-NumberWords.AreUnique*:ReadingTime.*'
-  test nn
-  test registered  # the gradient checks
-  # Kernels, cases of PyTorch, files, the gradient check itself.
+  test nn  # with the gradient checks of all modules
+  test registered
+  # Gradients of all operations (Ops/Registry), kernels, cases of PyTorch, files, the gradient check itself.
   test autograd 'Levels/*:Cases/*:Ops/*:Operations/*:Safetensors.*:Npy.*:Gradcheck*:Tape.*:Linalg*:Gemm.*:Print*:Random.*:Cast.*:StoredDtypes.*-Levels/Attention*:Levels/VecMath*:Levels/GemmAtLevel*:Tape.SupportsAVeryDeepChain'
   # Not those that start programs, which needs an emulator that the kernel knows.
   test train 'TranslationLearns.*:TrainerTest.*:Loader.*:MovingAverage.*:OptimizerSlices.*'

@@ -111,7 +111,11 @@ class ComparisonReport:
         parts = [_html.paragraph(note) for note in self._notes()]
         for title, pairs in self._tables():
             rows = [("" if pair.ok else "wrong", _cells(pair)) for pair in pairs]
-            parts.append(_html.table([title, "in tape", "max error", "relative", "verdict"], rows, numbers=(2, 3)))
+            parts.append(
+                _html.folded_table(
+                    [title, "in tape", "max error", "relative", "verdict"], rows, numbers=(2, 3), what="agree"
+                )
+            )
         return _html.report(self.ok, self._headline(), *parts)
 
 

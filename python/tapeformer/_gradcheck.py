@@ -188,9 +188,14 @@ def _html_of(report):
         total = (
             result.checked if result.directions or result.share == 1 else f"{result.checked} of {_numel(result.shape)}"
         )
-        cells = [result.name, list(result.shape), f"{result.max_error:.1e}", f"{result.wrong} of {total}", verdict]
-        rows.append((mark, [*cells, result.explanation]))
-    parts = [_html.table(["gradient of", "shape", "max rel error", "wrong", "verdict", ""], rows, numbers=(2, 3))]
+        shape = str(list(result.shape)).replace(" ", "\N{NO-BREAK SPACE}")
+        cells = [result.name, shape, f"{result.max_error:.1e}", f"{result.wrong} of {total}", verdict]
+        rows.append((mark, cells))
+    header = ["gradient of", "shape", "max rel error", "wrong", "verdict"]
+    parts = [_html.folded_table(header, rows, numbers=(2, 3), what="gradients are right")]
+    parts += [
+        _html.paragraph(f"{result.name}: {result.explanation}") for result in report.variables if result.explanation
+    ]
     findings = [*report.guilty, *report.unrecorded, *(f"not registered: {tensor}" for tensor in report.unregistered)]
     parts += [_html.paragraph(finding) for finding in findings]
     if report.blame:

@@ -54,10 +54,17 @@ def call(name, function, inputs, device="cpu"):
 
     def forward(context):
         needed = [context.needs(i) for i in range(len(inputs))]
-        leaves = [to_torch(tensor, device).requires_grad_(need) for tensor, need in zip(context.inputs, needed)]
-        with torch().set_grad_enabled(any(needed)):
+        recorded = any(needed)
+        # Always with gradients: PyTorch may choose other kernels without, which round differently.
+        leaves = [
+            to_torch(tensor, device).requires_grad_(need or not recorded)
+            for tensor, need in zip(context.inputs, needed)
+        ]
+        with torch().enable_grad():
             # Copies, because an operation in place on a leaf is an error.
             outputs = function(*(leaf.clone() for leaf in leaves))
+        if not recorded:
+            return [from_torch(output) for output in outputs]
         graph.extend([leaves, outputs])
         context.save(context.inputs)
         return [from_torch(output) for output in outputs]

@@ -30,13 +30,26 @@ def check(operation, f, inputs, second, options):
     for i, value in enumerate(inputs):
         if _torch.is_tensor(value) and value.is_complex():
             raise TypeError(f"{operation}: input {i} is {value.dtype}; complex gradients are not supported")
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())), _one_thread():
         subject = _Subject(operation, f, inputs, {}, options["names"], options["seed"])
         blame, options["blame"] = options["blame"], False
         report = subject.check(second, options)
         if not report.ok and blame:
             _find_guilty(report, subject, second, options["seed"])
     return report
+
+
+@contextlib.contextmanager
+def _one_thread():
+    """A check runs a small function thousands of times, for which waking threads costs more than it saves. Sums also keep
+    their order."""
+    torch = _torch.torch()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _as_torch(value):

@@ -180,6 +180,16 @@ def test_reports_for_notebooks_and_programs():
     assert '<tr class="wrong">' not in tape.gradcheck(lambda x: x.exp(), values(3))._repr_html_()
 
 
+def test_long_reports_fold_the_right_gradients():
+    def f(*inputs):
+        return Doubled.apply(inputs[0]) + sum(x.exp() for x in inputs[1:])
+
+    page = tape.gradcheck(f, [values(2) for _ in range(14)])._repr_html_()
+    above, below = page.split("<details>")
+    assert above.count("<tr class=") == 1 and "input 0" in above
+    assert "<summary>13 more gradients are right</summary>" in below and below.count("<tr class=") == 13
+
+
 # --- PyTorch ---
 
 if torch is not None:

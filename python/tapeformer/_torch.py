@@ -19,8 +19,11 @@ def is_module(value):
 
 
 def is_function(f):
-    """Whether it is a module, or a torch.autograd.Function or its apply()."""
-    return is_module(f) or function_class(f) is not None
+    """Whether it is a module, a torch.autograd.Function or its apply(), or one of PyTorch's own functions."""
+    if torch() is None:
+        return False
+    owners = (getattr(f, "__module__", None), type(getattr(f, "__self__", None)).__module__)
+    return is_module(f) or function_class(f) is not None or any(f"{owner}.".startswith("torch.") for owner in owners)
 
 
 def function_class(f):

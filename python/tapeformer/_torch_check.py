@@ -41,8 +41,8 @@ def check(operation, f, inputs, second, options):
 
 @contextlib.contextmanager
 def _one_thread():
-    """A check runs a small function thousands of times, for which waking threads costs more than it saves. Sums also keep
-    their order."""
+    """A check runs a small function thousands of times, for which waking threads costs more than it saves. Sums keep
+    their order too."""
     torch = _torch.torch()
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -123,6 +123,8 @@ def test_constants_and_several_outputs():
 def test_f32_inputs_are_compared_with_f64():
     report = tape.gradcheck(lambda x: x.tanh(), tape.randn([4]))
     assert report and report.variables[0].max_error > 1e-12
+    layer = Scaled()
+    assert tape.gradcheck(layer, tape.randn([4, 3])) and layer.scale.dtype == tape.f32
 
 
 def test_second_derivatives():
@@ -263,6 +265,7 @@ def test_torch_functions_pass():
     assert report, report
     assert report.variables[0].max_error < 1e-6
     assert tape.gradcheck(torch.nn.functional.gelu, x)
+    assert tape.gradcheck(torch.tanh, tape.randn([3]))  # values of this library
     assert tape.gradcheck(lambda a: torch.nn.functional.relu_(a), x)  # in place
     assert tape.gradcheck(lambda a: a.unbind(0), x)  # several outputs
 

@@ -110,6 +110,14 @@ def test_a_page_in_a_notebook():
     assert '"' not in content and "<" not in content
 
 
+def test_attention_of_a_module_of_ones_own_is_shown_with_its_tokens():
+    layer, x = tape.nn.EncoderLayer(d_model=8, heads=2, d_ff=12, dropout=0.0), tape.randn([1, 3, 8])
+    options = dict(loss=lambda x: (layer(x) ** 2).mean(), inputs=x)
+    assert '"attention":[]' in tape.inspect(layer, **options).html
+    page = tape.inspect(layer, **options, tokens=["the", "<cat>", "sat"])
+    assert '"attention":[{' in page.html and '"the"' in page.html and "<cat>" not in page.html
+
+
 def test_a_page_of_a_function_of_tensors():
     w = tape.randn([3]).requires_grad_()
     page = tape.inspect(None, loss=lambda: (w * w).sum(), leaves=[("w", w)])

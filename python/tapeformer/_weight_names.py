@@ -220,11 +220,29 @@ def _guess(names, left, right):
             names.pairs[a] = [b]
             names.guessed.append((a, b))
             del right[b]
+    _match_the_only_ones(names, left, right)
+
+
+def _match_the_only_ones(names, left, right):
+    """What is alone on both sides with its shape, kind and numbers of layers."""
+
+    def grouped(shapes):
+        groups = {}
+        for name, shape in shapes.items():
+            if name not in names.pairs:
+                groups.setdefault((shape, *_numbers(name), _words(name)[-1:] == ["bias"]), []).append(name)
+        return groups
+
+    others = grouped(right)
+    for key, found in grouped(left).items():
+        if len(found) == 1 and len(others.get(key, [])) == 1:
+            names.pairs[found[0]] = others[key]
+            names.guessed.append((found[0], others[key][0]))
 
 
 def _is_packed(name, left, right):
     """Query, key and value in one weight, as c_attn of GPT-2."""
-    return bool(re.search(r"(c_attn|qkv|query_key_value|in_proj)\.(weight|bias)$", name)) and left[name][0] % 3 == 0
+    return bool(re.search(r"(c_attn|qkv|in_proj)\.(weight|bias)$", name)) and left[name][0] % 3 == 0
 
 
 def _numbers(name):
@@ -257,6 +275,7 @@ def _match_modules(names, torch_module, tape_module, rename):
     names it, since the same name may stand for another place of the computation."""
     pairs = [(name, part) for name, parts in names.pairs.items() for part in parts]
     right = [path for path, _ in tape_module.named_modules()]
+    all_parts = [name for name, _ in tape_module.named_parameters()] + [part for _, part in pairs]
     names.modules[""] = ""
     for path, _ in torch_module.named_modules():
         if not path:
@@ -265,7 +284,7 @@ def _match_modules(names, torch_module, tape_module, rename):
         owners = [
             other
             for other in right
-            if other and inside and inside == {part for _, part in pairs if part.startswith(other + ".")}
+            if other and inside and inside == {part for part in all_parts if part.startswith(other + ".")}
         ]
         new = _new_name(path, rename)
         if isinstance(new, str) and new in right and (new in owners or (new != path and not inside)):

@@ -124,6 +124,48 @@ def test_a_tiny_gpt_agrees_and_a_planted_difference_in_one_block_is_named():
     assert "eps=0.001" in report.first_value
 
 
+class Conv1D(torch.nn.Module):
+    """As in transformers: weight [in, out]."""
+
+    def __init__(self, width, out):
+        super().__init__()
+        self.weight, self.bias = torch.nn.Parameter(torch.randn(width, out) / 4), torch.nn.Parameter(torch.randn(out))
+
+    def forward(self, x):
+        return x @ self.weight + self.bias
+
+
+class TorchAttention(torch.nn.Module):
+    """GPT-2's attention: query, key and value in one transposed weight."""
+
+    def __init__(self):
+        super().__init__()
+        self.c_attn, self.c_proj = Conv1D(16, 48), Conv1D(16, 16)
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(-1, (2, 8)).transpose(1, 2) for part in self.c_attn(x).split(16, -1))
+        y = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        return self.c_proj(y.transpose(1, 2).flatten(2))
+
+
+class TapeAttention(tape.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = tape.nn.MultiHeadAttention(16, 2)
+
+    def forward(self, x):
+        return self.attention(x)
+
+
+def test_packed_and_transposed_weights_are_matched():
+    report = tape.compare(TorchAttention(), TapeAttention(), x())
+    assert report, report
+    assert report.guessed[0] == (
+        "c_attn.weight",
+        " + ".join(f"attention.{n}.weight" for n in ("query", "key", "value")),
+    )
+
+
 class TorchPair(torch.nn.Module):
     def __init__(self):
         super().__init__()

@@ -23,9 +23,11 @@ class ExplorerPage:
         return path
 
     def _repr_html_(self):
-        # A frame of its own: styles and scripts of page and notebook do not meet, nor can it reach the notebook.
+        # A frame of its own: styles and scripts of page and notebook do not meet, nor can it reach the notebook. Addresses
+        # in the page, which are all fragments, refer to the page; without a base they would refer to the notebook.
+        page = self.html.replace("<head>", '<head><base href="about:srcdoc">', 1)
         return (
-            f'<iframe srcdoc="{_html.escape(self.html)}" sandbox="allow-scripts allow-downloads allow-popups" '
+            f'<iframe srcdoc="{_html.escape(page)}" sandbox="allow-scripts allow-downloads allow-popups" '
             f'style="width:100%;height:{int(self.height)}px;border:0" title="Explorer"></iframe>'
         )
 

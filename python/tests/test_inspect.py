@@ -108,6 +108,8 @@ def test_a_page_in_a_notebook():
     assert cell.startswith('<iframe srcdoc="') and "height:500px" in cell and 'sandbox="allow-scripts' in cell
     content = cell[len('<iframe srcdoc="') : cell.index('" sandbox=')]
     assert '"' not in content and "<" not in content
+    # Fragments refer to the page, not to the notebook.
+    assert "<head><base href=&quot;about:srcdoc&quot;>".replace("<", "&lt;").replace(">", "&gt;") in content
 
 
 def test_attention_of_a_module_of_ones_own_is_shown_with_its_tokens():

@@ -2,8 +2,8 @@
 
 Prints:
 compare: outputs, 5 module calls and ... gradients agree
-compare: values part
-Values part in norm1 (...): norm1: max error ... torch: layer_norm((16,), eps=1e-05); tape: layer_norm(eps=1e-12).
+compare: values diverge
+Values diverge in norm1 (...): norm1: max error ... torch: layer_norm((16,), eps=1e-05); tape: layer_norm(eps=1e-12).
 """
 
 import torch

@@ -24,12 +24,13 @@ def compare(
     seed=1,
 ) -> ComparisonReport:
     """Runs a PyTorch module and a module of this library on the same inputs, and names the first operation or module
-    where values or gradients part.
+    where values or gradients diverge.
 
         report = tape.compare(torch_layer, tape_layer, torch.randn(2, 5, 16))
         print(report)
 
-    Both run in f64 and in evaluation mode, and are restored afterwards. Weights are matched by name and shape: names
+    Both run in f64 and in evaluation mode, and are restored afterwards, but for the gradients of this library's
+    module, which are cleared. Weights are matched by name and shape: names
     that both sides have, packed projections of torch.nn.MultiheadAttention, transposed weights of Conv1D, then similar
     names of equal shape, which the report lists. Gradients are those of the sum of the output times random numbers.
 
@@ -155,9 +156,9 @@ class _Comparison:
         )
         right = self.right.operations[right_start : bad.right.position]
         left, right = self._without_equal(left, right)
-        what = f"Values part in {self._described(bad)}"
+        what = f"Values diverge in {self._described(bad)}"
         if bad.kind == "input":
-            what = f"Values part before {self._described(bad)}: its input differs"
+            what = f"Values diverge before {self._described(bad)}: its input differs"
         return _sentence(f"{what}: {bad.pair}", left, right)
 
     def _without_equal(self, left, right):
@@ -176,7 +177,7 @@ class _Comparison:
             name += f" / {event.right.path or 'the whole module'}"
         return f"{name} (torch {a}, tape {b})"
 
-    def _gradients(self, events, values_part):
+    def _gradients(self, events, values_diverge):
         inputs, parameters = self.left.leaves()
         outputs = [event for event in events if event.kind == "output"]
         torch = _torch.torch()
@@ -210,7 +211,7 @@ class _Comparison:
                 for part, value in zip(parts, values)
                 if part in by_name
             ]
-        if values_part or all(pair.ok for pair in found):
+        if values_diverge or all(pair.ok for pair in found):
             return found, ""
         return found, self._first_gradient(outputs, left[1], right[1], found)
 
@@ -225,7 +226,9 @@ class _Comparison:
             if not pair.ok:
                 after = self.right.operations[event.right.position : later.right.position if later else None]
                 others = self.left.operations[event.left.position : later.left.position if later else None]
-                return _sentence(f"Gradients part after the output of {self._described(event)}: {pair}", others, after)
+                return _sentence(
+                    f"Gradients diverge after the output of {self._described(event)}: {pair}", others, after
+                )
             later = event
         worst = next(pair for pair in found if not pair.ok)
         return f"Gradients of all module outputs agree; the first that differs is that of {worst}."

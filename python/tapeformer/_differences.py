@@ -44,8 +44,8 @@ class ComparisonReport:
     modules: list  # a Difference per pair of calls of modules, in order: the values of their outputs
     outputs: list  # of the whole modules
     gradients: list  # of the inputs and parameters
-    first_value: str = ""  # where values part, "" if they agree
-    first_gradient: str = ""  # where gradients part, "" if they agree
+    first_value: str = ""  # where values diverge, "" if they agree
+    first_gradient: str = ""  # where gradients diverge, "" if they agree
 
     @property
     def ok(self):
@@ -59,9 +59,9 @@ class ComparisonReport:
 
     def _headline(self):
         if self.first_value:
-            return "compare: values part"
+            return "compare: values diverge"
         if self.first_gradient:
-            return "compare: values agree, gradients part"
+            return "compare: values agree, gradients diverge"
         missing = len(self.only_torch) + len(self.only_tape)
         if missing:
             return f"compare: {missing} parameter{'s have' if missing > 1 else ' has'} no counterpart"

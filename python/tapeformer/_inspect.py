@@ -23,8 +23,8 @@ class ExplorerPage:
         return path
 
     def _repr_html_(self):
-        # A frame of its own: styles and scripts of page and notebook do not meet, nor can it reach the notebook. Addresses
-        # in the page, which are all fragments, refer to the page; without a base they would refer to the notebook.
+        # A frame of its own: styles and scripts of page and notebook do not meet, nor can it reach the notebook. The page's
+        # links are fragments, which would refer to the notebook without this base.
         page = self.html.replace("<head>", '<head><base href="about:srcdoc">', 1)
         return (
             f'<iframe srcdoc="{_html.escape(page)}" sandbox="allow-scripts allow-downloads allow-popups" '

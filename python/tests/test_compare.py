@@ -92,7 +92,7 @@ def test_another_eps_is_named():
     report = tape.compare(torch_layer(), tape.nn.EncoderLayer(**OPTIONS, norm_eps=1e-12), x())
     assert not report
     assert report.first_value.startswith(
-        "Values part in norm1 (torch LayerNorm((16,), eps=1e-05, elementwise_affine=True"
+        "Values diverge in norm1 (torch LayerNorm((16,), eps=1e-05, elementwise_affine=True"
     )
     assert "torch: layer_norm((16,), eps=1e-05)" in report.first_value
     assert "tape: layer_norm(eps=1e-12" in report.first_value
@@ -102,7 +102,7 @@ def test_another_eps_is_named():
 def test_another_gelu_is_named():
     report = tape.compare(torch_layer(activation="gelu"), tape.nn.EncoderLayer(**OPTIONS, activation="gelu_tanh"), x())
     assert not report
-    assert report.first_value.startswith("Values part before linear2 / feed_forward.linear2 ")
+    assert report.first_value.startswith("Values diverge before linear2 / feed_forward.linear2 ")
     assert "torch: gelu" in report.first_value and "tape: gelu" in report.first_value
     assert "linear(" not in report.first_value.partition(". torch:")[2]
     assert tape.compare(torch_layer(activation="gelu"), tape.nn.EncoderLayer(**OPTIONS, activation="gelu"), x())
@@ -115,12 +115,12 @@ def test_a_tiny_gpt_agrees_and_a_planted_difference_in_one_block_is_named():
     wrong = TorchGpt()
     wrong.h[1].gelu = "none"
     report = tape.compare(wrong, TapeGpt(), IDS)
-    assert report.first_value.startswith("Values part before h.1.fc2 / layers.1.feed_forward.linear2 ")
+    assert report.first_value.startswith("Values diverge before h.1.fc2 / layers.1.feed_forward.linear2 ")
     assert "gelu(approximate='none')" in report.first_value
     wrong = TorchGpt()
     wrong.h[1].ln_2.eps = 1e-3
     report = tape.compare(wrong, TapeGpt(), IDS)
-    assert report.first_value.startswith("Values part in h.1.ln_2 / layers.1.norm2 ")
+    assert report.first_value.startswith("Values diverge in h.1.ln_2 / layers.1.norm2 ")
     assert "eps=0.001" in report.first_value
 
 
@@ -199,11 +199,11 @@ class TapePair(tape.nn.Module):
         return second(self.tanh(first(x)))
 
 
-def test_gradients_that_part_are_named():
+def test_diverging_gradients_are_named():
     report = tape.compare(TorchPair(), TapePair(WrongTanh.apply), x(2, 3))
     assert not report and not report.first_value
-    assert str(report).startswith("compare: values agree, gradients part")
-    assert report.first_gradient.startswith("Gradients part after the output of a (torch Linear(")
+    assert str(report).startswith("compare: values agree, gradients diverge")
+    assert report.first_gradient.startswith("Gradients diverge after the output of a (torch Linear(")
     assert "tape: WrongTanh" in report.first_gradient
     assert [pair.torch_name for pair in report.gradients if not pair.ok] == ["input 0", "a.weight", "a.bias"]
 
@@ -270,7 +270,7 @@ def test_weights_are_compared_without_copying():
 
 def test_reports_for_notebooks():
     page = tape.compare(TorchPair(), TapePair(WrongTanh.apply), x(2, 3))._repr_html_()
-    assert '<tr class="wrong">' in page and "Gradients part after" in page and "http" not in page
+    assert '<tr class="wrong">' in page and "Gradients diverge after" in page and "http" not in page
 
 
 def test_what_cannot_be_compared_is_an_error():

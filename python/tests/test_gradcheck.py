@@ -324,7 +324,7 @@ def test_a_submodule_whose_gradient_is_cut_is_named():
 
 
 @needs_torch
-def test_a_cut_between_submodules_is_said():
+def test_a_cut_between_submodules_is_reported():
     class Whole(torch.nn.Module):
         def __init__(self):
             super().__init__()

@@ -1,6 +1,6 @@
-# For scripts that test in fresh minimal installations; needs root, debootstrap (for ubuntu2404 also ubuntu-keyring) and the
+# For scripts that test in fresh minimal installations; needs root, debootstrap (for Ubuntu also ubuntu-keyring) and the
 # system's packages. Source it after these are set: name (of the system), log (a file), without_network (an array of words
-# before a command, or empty).
+# before a command, or empty); more_packages (to install, separated by commas) may be set.
 
 # install_system NAME FOLDER: installs from the distribution's default server. For a release that debootstrap does not know
 # yet, uses the script of an older release.
@@ -10,15 +10,16 @@ install_system() {
     debian12) suite=bookworm script=sid ;;
     debian13) suite=trixie script=sid ;;
     ubuntu2404) suite=noble script=gutsy ;;
+    ubuntu2204) suite=jammy script=gutsy ;;
     *)
-      printf 'unknown system %s; known are debian12, debian13 and ubuntu2404\n' "$1" >&2
+      printf 'unknown system %s; known are debian12, debian13, ubuntu2204 and ubuntu2404\n' "$1" >&2
       exit 2
       ;;
   esac
   [ ! -e "$scripts/$suite" ] || script=$suite
-  debootstrap --variant=minbase --include=ca-certificates "$suite" "$2" "" "$scripts/$script"
+  debootstrap --variant=minbase --include="ca-certificates${more_packages:+,$more_packages}" "$suite" "$2" "" "$scripts/$script"
   # Ubuntu's compiler and OpenMP are in universe, which is not enabled by default.
-  if [ "$1" = ubuntu2404 ]; then sed -i 's/ main$/ main universe/' "$2/etc/apt/sources.list"; fi
+  if [[ "$1" = ubuntu* ]]; then sed -i 's/ main$/ main universe/' "$2/etc/apt/sources.list"; fi
 }
 
 # prepare_system FOLDER: its mounts, and this machine's certificates, because a proxy may have its own.

@@ -83,6 +83,8 @@ END
     while read -r file; do [ -d "$file" ] || printf '%s\n' "${file#/}"; done | tar -C / -cf - -T - | tar -xf - -C "$sysroot"
   library=$sysroot/usr/lib/x86_64-linux-gnu
   ln -sf libgomp.so.1 "$library/libgomp.so"
+  # Absolute links would lead to this system's libraries.
+  find "$library" -maxdepth 1 -lname '/*' | while read -r link; do ln -sfr "$sysroot$(readlink "$link")" "$link"; done
   cp "$sysroot/lib/x86_64-linux-gnu/libgcc_s.so.1" "$library/"
   # Functions that libstdc++ may use only where the C library has them.
   mkdir -p "$sysroot/c++/bits"

@@ -6,7 +6,7 @@ set(CMAKE_CXX_COMPILER g++-12)
 set(CMAKE_SYSROOT ${TAPEFORMER_SYSROOT})
 # Its folder c++ has the settings of libstdc++ for this C library.
 set(CMAKE_CXX_FLAGS_INIT "-isystem ${TAPEFORMER_SYSROOT}/c++")
-set(runtime "-L${TAPEFORMER_SYSROOT}/usr/lib/x86_64-linux-gnu -static-libstdc++ ${TAPEFORMER_SYSROOT}/old_glibc.o -Wl,--push-state,--no-as-needed -lpthread -Wl,--pop-state")
+set(runtime "-L${TAPEFORMER_SYSROOT}/usr/lib/x86_64-linux-gnu -static-libstdc++ -Wl,-u,__cxa_pure_virtual ${TAPEFORMER_SYSROOT}/old_glibc.o -Wl,--push-state,--no-as-needed -lpthread -Wl,--pop-state")
 foreach(kind EXE SHARED MODULE)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT "${runtime}")
 endforeach()

@@ -19,8 +19,8 @@ struct HeatMapOptions {
 };
 
 /// Draws a matrix as text for a terminal, ending with a line break. Values may have any size and sign; the scale runs
-/// from minus the largest finite magnitude to plus it, so that zero always looks the same (orange below, blue above; or
-/// - and + before a shade). Each row ends with its value of largest magnitude and the label of that column. NaN is
+/// from minus the largest finite magnitude to plus it, so that zero always looks the same (orange below, blue above;
+/// or - and + before a shade). Each row ends with its value of largest magnitude and the label of that column. NaN is
 /// drawn as "?", infinities as the ends of the scale.
 ///
 /// values: [R, C], or [C] for one row. Throws Error (shape) for other ranks, or if the label counts do not match.

@@ -53,8 +53,8 @@ class ConvLayer : public Layer<Derived> {
 }  // namespace detail
 
 /// y = weight * x + bias, a cross-correlation: x [N, in, L] or [in, L] -> [N, out, L'] or [out, L'] (formula and L' at
-/// conv1d()); weight [out, in / groups, kernel], bias [out]. Both are initialized uniformly in +- 1 / sqrt(in / groups
-/// * kernel), torch.nn's Kaiming uniform with a = sqrt(5). Throws as conv1d().
+/// conv1d()); weight [out, in / groups, kernel], bias [out]. Both are initialized uniformly in
+/// +- 1 / sqrt(in / groups * kernel), torch.nn's Kaiming uniform with a = sqrt(5). Throws as conv1d().
 class Conv1d : public detail::ConvLayer<Conv1d, 1, conv1d> {
  public:
   static constexpr const char* kType = "Conv1d";  ///< the class name in errors

@@ -144,7 +144,8 @@ class Reference:
             lines += [f"### `{entry.name}` {{ #{anchor_of(entry.name)} }}", ""]
             same = [other for other in page.entries[i:] if other.name == entry.name]
             body = self._class(page, entry) if entry.node.tag == "compounddef" else self._members(page, same)
-            lines += [f'<div class="api">{body}</div>', ""]
+            # Blank lines would end the HTML in Markdown.
+            lines += [f'<div class="api">{body}</div>'.replace("\n", "&#10;"), ""]
         return "\n".join(lines)
 
     def _members(self, page, entries):
@@ -172,7 +173,7 @@ class Reference:
 
     def _class(self, page, entry):
         node, short = entry.node, entry.name.rpartition("::")[2]
-        bases = ", ".join("".join(base.itertext()) for base in node.findall("basecompoundref") if base.get("prot") == "public")
+        bases = ", ".join(squeeze(base) for base in node.findall("basecompoundref") if base.get("prot") == "public")
         head = f"{template(node)}{node.get('kind')} {short}{' : ' + bases if bases else ''};"
         parts = [self._declarations(page, [(head, entry.header, entry.line)]), self._docs(page, node)]
         members = [member for member in node.iter("memberdef") if member.get("prot") in SHOWN and member.get("kind") != "friend"]
@@ -206,9 +207,9 @@ class Reference:
                 yield piece if piece.startswith(("<pre>", "<ul>")) else f"<p>{piece.strip()}</p>"
 
     def _inline(self, page, node):
-        text = html.escape(node.text or "", quote=False)
+        text = words(node.text)
         for child in node:
-            text += self._element(page, child) + html.escape(child.tail or "", quote=False)
+            text += self._element(page, child) + words(child.tail)
         return text
 
     def _element(self, page, child):
@@ -236,6 +237,10 @@ class Reference:
                 return "--"
             case _:
                 return inner
+
+
+def words(text):
+    return re.sub(r"\s+", " ", html.escape(text or "", quote=False))
 
 
 def squeeze(node):

@@ -6,13 +6,17 @@ NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
 RATIO = re.compile(r"speedup|ratio")
 OTHERS = re.compile(r"eager|compiled|pytorch|transformers|`generate`|unlocked|peft|tokenizers", re.IGNORECASE)
-STEP, LEFT, WIDTH = 46, 250, 300
+LONGEST = 270
 
 
 def number(cell):
     """First number of a cell such as "1,498 ms, 595 MB"."""
     found = NUMBER.match(cell.strip("* "))
     return float(found[0].replace(",", "")) if found else None
+
+
+def figure_of(cell):
+    return NUMBER.match(cell.strip("* "))[0]
 
 
 def cells_of(line):
@@ -33,8 +37,8 @@ def pairs(header, rows):
     for row in rows:
         values = [(number(row[i]), i) for i in others if i < len(row) and number(row[i]) is not None]
         if number(row[ours]) is not None and values:
-            value, column = min(values)
-            found.append((plain(row[0]), number(row[ours]), plain(header[column]), value))
+            _, column = min(values)
+            found.append((plain(row[0]), figure_of(row[ours]), plain(header[column]), figure_of(row[column])))
     return found
 
 
@@ -48,51 +52,46 @@ def speedups(header, rows):
             value = number(row[i]) if i < len(row) else None
             if value is not None:
                 what = plain(header[i - 1]) if len(columns) > 1 else ""
-                found.append((plain(row[0]), what, value))
+                found.append((plain(row[0]), what, figure_of(row[i])))
     return found
 
 
-def text(x, y, words, anchor="start", kind=""):
-    return f'<text x="{x:.1f}" y="{y}" text-anchor="{anchor}"{kind and f" class={chr(34)}{kind}{chr(34)}"}>{html.escape(words)}</text>'
+def text(x, y, words, kind=""):
+    return f'<text x="{x:.1f}" y="{y}"{kind and f" class={chr(34)}{kind}{chr(34)}"}>{html.escape(words)}</text>'
 
 
-def clipped(words, length=38):
-    return words if len(words) <= length else words[:length - 1].rstrip() + "…"
+def bar(kind, y, length, words):
+    """A bar with words at its end."""
+    return f'<rect class="{kind}" x="8" y="{y}" width="{length:.1f}" height="13" rx="2"/>{text(length + 14, y + 11, words)}'
 
 
 def figure(title, height, parts):
-    return (f'<figure class="plot"><svg viewBox="0 0 720 {height}" role="img" aria-label="{html.escape(title)}">'
-            f'{text(8, 18, title, kind="title")}{"".join(parts)}</svg></figure>')
+    return (f'<figure class="plot"><svg viewBox="0 0 480 {height}" role="img" aria-label="{html.escape(title)}">'
+            f'{text(8, 18, title, "title")}{"".join(parts)}</svg></figure>')
 
 
 def pair_bars(found):
     """Each row is drawn on a scale of its own, because models differ by orders of magnitude."""
     parts = []
     for i, (label, ours, name, theirs) in enumerate(found):
-        y, longest = 32 + STEP * i, max(ours, theirs)
-        parts.append(f"<title>{html.escape(label)}</title>" if len(found) == 1 else "")
-        parts.append(text(LEFT - 10, y + 21, clipped(label), "end"))
-        for j, (kind, who, value) in enumerate((("theirs", name, theirs), ("ours", "Tapeformer", ours))):
-            length = WIDTH * value / longest
-            parts.append(f'<rect class="{kind}" x="{LEFT}" y="{y + 17 * j}" width="{length:.1f}" height="14" rx="2"/>')
-            parts.append(text(LEFT + length + 8, y + 12 + 17 * j, f"{who} {value:,g}"))
-    return figure("Relative to the slower side of each row; shorter is better", 40 + STEP * len(found), parts)
+        y, longest = 30 + 52 * i, max(number(ours), number(theirs))
+        parts.append(text(8, y + 12, label))
+        parts.append(bar("theirs", y + 17, LONGEST * number(theirs) / longest, f"{name} {theirs}"))
+        parts.append(bar("ours", y + 32, LONGEST * number(ours) / longest, f"Tapeformer {ours}"))
+    return figure("Relative to the slower of each row; shorter is better", 36 + 52 * len(found), parts)
 
 
 def speedup_bars(found):
-    parts, longest = [], max(max(value for _, _, value in found), 1.0)
-    unit = WIDTH * 1.3 / longest
-    for i, (label, what, value) in enumerate(found):
-        y = 32 + 22 * i
-        repeated = i > 0 and found[i - 1][0] == label
-        parts.append("" if repeated else text(LEFT - 10, y + 12, clipped(label), "end"))
-        parts.append(f'<rect class="{"ours" if value >= 1 else "theirs"}" x="{LEFT}" y="{y}" width="{value * unit:.1f}" height="15" rx="2"/>')
-        note = f"{value:g}" + (f", {clipped(what, 24)}" if what else "")
-        inside = value * unit > WIDTH * 0.8
-        parts.append(text(LEFT + value * unit + (-6 if inside else 6), y + 12, note, "end" if inside else "start", "inside" if inside else ""))
-    height = 40 + 22 * len(found)
-    parts.append(f'<line class="one" x1="{LEFT + unit:.1f}" x2="{LEFT + unit:.1f}" y1="28" y2="{height - 10}"/>')
-    return figure("Speedup (the line is 1); longer is better", height, parts)
+    parts, y, previous = [], 30, None
+    unit = LONGEST / max(number(value) for _, _, value in found)
+    for label, what, value in found:
+        if label != previous:
+            parts.append(text(8, y + 12, label))
+            previous, y = label, y + 17
+        parts.append(bar("ours" if number(value) >= 1 else "theirs", y, number(value) * unit, f"{value} {what}"))
+        y += 16
+    line = f'<line class="one" x1="{8 + unit:.1f}" x2="{8 + unit:.1f}" y1="26" y2="{y}"/>' if unit < LONGEST else ""
+    return figure("Speedup; longer is better, the line is 1", y + 8, [*parts, line])
 
 
 def plot(lines):

@@ -11,6 +11,7 @@ import repository
 PACKAGE = repository.ROOT / "python/tapeformer"
 STAGE = repository.ROOT / "build/site-tools/python/tapeformer"
 KEYWORD = re.compile(rf"([(,] ?)({'|'.join(keyword.kwlist)}): ")
+EXAMPLE = re.compile(r'^([ ]*)>>> .*(?:\n(?![ ]*"""|[ ]*$).*)*(?:\n|\Z)', re.MULTILINE)
 QUALIFIED = re.compile(r"\btapeformer\._tapeformer\.")
 
 
@@ -43,17 +44,39 @@ def statements(path, wanted):
             yield "".join(lines[first - 1:node.end_lineno])
 
 
+def implemented(text):
+    """The text with a function after each group of overloads, which Griffe needs to show them: it has their docstrings."""
+    lines = text.splitlines(keepends=True)
+    tree = ast.parse(text)
+    for body in sorted((node.body for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef)), key=lambda body: -body[0].lineno if body else 0):
+        groups = {}
+        for node in body:
+            if isinstance(node, ast.FunctionDef) and any(getattr(d, "id", "") == "overload" for d in node.decorator_list):
+                groups.setdefault(node.name, []).append(node)
+        for name, nodes in sorted(groups.items(), key=lambda item: -item[1][-1].end_lineno):
+            indent = " " * nodes[0].col_offset
+            docs = dict.fromkeys(filter(None, map(ast.get_docstring, nodes)))
+            doc = "\n\n".join(docs).replace("\n", f"\n{indent}    ").replace("\\", "\\\\")
+            lines[nodes[-1].end_lineno - 1] += f'\n{indent}def {name}(*args, **kwargs):\n{indent}    """{doc}"""\n'
+    return "".join(lines)
+
+
+def fenced(text):
+    """Puts the examples of docstrings, lines from >>> to an empty line or the end, into blocks of code."""
+    return EXAMPLE.sub(lambda match: f"{match[1]}```pycon\n{match[0].rstrip()}\n{match[1]}```\n", text)
+
+
 def public(node):
     return isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
 
 
 def of_stub(node):
-    """Everything except the docstring and the imports of the package's own modules."""
+    """Everything except the docstring, the imports of the package's own modules, and copies of the members of DType."""
     if isinstance(node, ast.ImportFrom):
         return not (node.module or "").startswith("tapeformer")
     if isinstance(node, ast.Import):
         return not node.names[0].name.startswith("tapeformer")
-    return not isinstance(node, ast.Expr)
+    return not isinstance(node, ast.Expr | ast.AnnAssign)
 
 
 def merged(name, stub_folder):
@@ -66,9 +89,12 @@ def merged(name, stub_folder):
     files = [path for path in dict.fromkeys(files) if path.is_file()]
     docstring = (ast.get_docstring(ast.parse(files[0].read_text())) if files else "") or ""
     code = [*(statements(stub, of_stub) if stub else ()), *(part for path in files for part in statements(path, public))]
-    body = QUALIFIED.sub("tapeformer." if parts else "", "\n".join(code))
+    body = implemented(QUALIFIED.sub("tapeformer." if parts else "", "\n".join(code)))
+    body = re.sub(r"(?<![\w`.])(__\w+__)(?=\(?\)? )(?!.*def )", r"`\1`", body)
     body = re.sub(r"^(\s+)Options:$", r"\1Keyword Args:", body, flags=re.MULTILINE)
-    return f'"""{docstring}"""\nfrom __future__ import annotations\nimport tapeformer\n{body}'
+    body = fenced(body)
+    docstring = fenced(docstring)
+    return f'"""{docstring}\n"""\nfrom __future__ import annotations\nimport tapeformer\n{body}'
 
 
 def stage():

@@ -17,7 +17,7 @@ FOLDERS = {"docs/guide": "guide", "docs/derivations": "derivations", "benchmarks
 FILES = {"docs/guide/pictures": "guide/pictures", "docs/pictures": "pictures", "docs/try": "try"}
 LINK = re.compile(r"(?<=\]\()([^()\s]+)(?=\))")
 FENCE = re.compile(r"^(`{3,}).*?^\1`*\s*$", re.MULTILINE | re.DOTALL)
-TEXT = {".h", ".cpp", ".cu", ".cuh", ".py", ".sh", ".txt", ".cmake", ".yaml", ".yml", ".json", ".mjs", ".ts", ".sbatch", ""}
+TEXT = {".h", ".cpp", ".cu", ".cuh", ".py", ".sh", ".txt", ".cmake", ".yaml", ".yml", ".json", ".mjs", ".ts", ".sbatch"}
 
 
 def pages():
@@ -76,9 +76,9 @@ def sources(markdown_by_page):
     while todo:
         for entry in listing(todo.pop()):
             path = entry.relative_to(ROOT).as_posix()
-            if entry.is_dir() and len(listing(path)) < 50:
+            if entry.is_dir() and entry.name != "corpus":
                 todo.append(path)
                 found.add(path)
-            elif entry.suffix in TEXT and entry.is_file():
+            elif entry.is_file() and entry.suffix in TEXT:
                 found.add(path)
     return found

@@ -17,6 +17,7 @@ import repository  # noqa: E402
 import source_pages  # noqa: E402
 
 COMMENT = re.compile(r"^<!--.*?-->\n+", re.MULTILINE | re.DOTALL)
+SMALL_GPT = formulas.TOOLS / "small_gpt/page.html"
 katex = formulas.Katex()
 cpp = None
 python_modules = []
@@ -65,6 +66,8 @@ def on_files(files, config):
         files.append(at(File.generated(config, path, content=texts[path]), target))
     for path, target in repository.pictures():
         files.append(at(File.generated(config, path, abs_src_path=str(repository.ROOT / path)), target))
+    if SMALL_GPT.is_file():
+        files.append(File.generated(config, "try/small_gpt.html", abs_src_path=str(SMALL_GPT)))
     generated = {page.path: page.markdown for page in cpp.pages.values()} | {"reference/cpp/index.md": cpp.index()}
     for name in (*python_modules, "tapeformer.Tensor"):
         generated[f"reference/python/{name}.md"] = python_reference.page(name)
@@ -93,11 +96,24 @@ def on_page_markdown(markdown, page, **_):
     if path == "README.md":
         front, _, markdown = home.home(markdown).removeprefix("---\n").partition("\n---\n")
         page.meta.update(title="Tapeformer", hide=["navigation", "toc"])
+    if path == "small_gpt.md":
+        markdown = small_gpt(markdown)
     if path.startswith("benchmarks/"):
         markdown = plots.add_plots(markdown)
     if path.startswith(("source/", "reference/")):
         return markdown
     return repository.outside_fences(markdown, lambda text: changed_links(path, formulas.github_to_dollars(COMMENT.sub("", text))))
+
+
+def small_gpt(markdown):
+    """The page with the commands of small_gpt.sh and, if they have been run, with what they wrote."""
+    script = (pathlib.Path(__file__).parents[1] / "small_gpt.sh").read_text()
+    commands = script.partition("# shown\n")[2].replace('"$tapeformer"', "tapeformer")
+    frame = ("[Open it in a tab of its own](try/small_gpt.html).\n\n"
+             '<iframe class="explorer" src="try/small_gpt.html" title="The explorer of a small GPT"></iframe>')
+    if not SMALL_GPT.is_file():
+        frame = "This copy of the site was built without the command `tapeformer`, so the page itself is missing here."
+    return markdown.replace("<!-- page -->", frame).replace("<!-- commands -->", f"```sh\n{commands}```")
 
 
 def changed_links(page, text):
@@ -116,7 +132,7 @@ def on_page_content(html, page, **_):
     if path.startswith("source/"):
         path = path.removeprefix("source/").removesuffix(".md").removesuffix("/index")
         return html + source_pages.content(path, shown_sources)
-    html = html.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+    html = re.sub(r"<table>.*?</table>", r'<div class="wide">\g<0></div>', html, flags=re.DOTALL)
     return formulas.typeset(html, katex)
 
 

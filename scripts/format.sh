@@ -21,5 +21,6 @@ need npm "scripts/web.sh installs it with the pages' packages"
 
 git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format-16 "${clang[@]}"
 npm --prefix inspect/web run --silent "$prettier"
-# Not the derivations, whose formulas mdformat would escape, and not the generated list of operations.
-git ls-files '*.md' ':!docs/derivations' ':!docs/guide/operations.md' ':!tests/fixtures' | xargs mdformat "${mdformat[@]}"
+# Not the derivations, whose formulas mdformat would escape, not the generated list of operations, and not the site's pages,
+# which begin with their settings.
+git ls-files '*.md' ':!docs/derivations' ':!docs/guide/operations.md' ':!docs/site' ':!tests/fixtures' | xargs mdformat "${mdformat[@]}"

@@ -75,7 +75,7 @@ for (const look of looks) {
       const folder = join(pictures, `${look.width}-${look.colorScheme}`);
       mkdirSync(folder, { recursive: true });
       const height = Math.min(5000, await page.evaluate(() => document.documentElement.scrollHeight));
-      await page.waitForTimeout(400);
+      await page.waitForTimeout(250);
       const clip = { x: 0, y: 0, width: look.width, height };
       await page.screenshot({ path: join(folder, `${path.replaceAll("/", "_")}.png`), fullPage: true, clip });
     }

@@ -227,6 +227,8 @@ class Reference:
                 target, _, anchor = self.anchors[child.get("refid")].partition("#")
                 here = "" if target == page.path else posixpath.basename(target)[:-3] + ".html"
                 return f'<a href="{here}#{anchor}">{inner}</a>'
+            case "ulink" if not child.get("url").startswith("http"):
+                return f"[{inner}]({child.get('url')})"  # no link: such as an error's "[name](file:line)"
             case "ulink":
                 return f'<a href="{html.escape(child.get("url"))}">{inner}</a>'
             case "lsquo":

@@ -48,4 +48,4 @@ def home(readme):
     before, table, after = re.split(r"((?:^\|.*\n)+)", text[text.index("## Speed"):], maxsplit=1, flags=re.MULTILINE)
     speed = f"{before}{plots.speed(readme)}\n\n{table}{after}"
     hero = HERO.format(lead=lead[1], alt=picture[2], light=picture[3], dark=picture[1], promises=promises[1])
-    return f"---\ntitle: Tapeformer\nhide: [navigation, toc]\n---\n\n{hero}\n{text[:text.index('## Speed')]}{speed}"
+    return f"{hero}\n{text[:text.index('## Speed')]}{speed}"

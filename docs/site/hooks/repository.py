@@ -16,7 +16,7 @@ PAGES = {
 FOLDERS = {"docs/guide": "guide", "docs/derivations": "derivations", "benchmarks": "benchmarks"}
 FILES = {"docs/guide/pictures": "guide/pictures", "docs/pictures": "pictures", "docs/try": "try"}
 LINK = re.compile(r"(?<=\]\()([^()\s]+)(?=\))")
-FENCE = re.compile(r"^(`{3,}).*?^\1`*\s*$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *(`{3,}).*?^ *\1`*\s*$", re.MULTILINE | re.DOTALL)
 TEXT = {".h", ".cpp", ".cu", ".cuh", ".py", ".sh", ".txt", ".cmake", ".yaml", ".yml", ".json", ".mjs", ".ts", ".sbatch"}
 
 
@@ -41,6 +41,16 @@ def outside_fences(text, change):
         parts += [change(text[end:fence.start()]), fence[0]]
         end = fence.end()
     return "".join([*parts, change(text[end:])])
+
+
+def deeper_lists(text):
+    """What is indented by three spaces below an item of a numbered list, by four, which Python-Markdown requires."""
+    lines, numbered = [], False
+    for line in text.splitlines():
+        if line and not line.startswith(" "):
+            numbered = re.match(r"\d+\. ", line) is not None
+        lines.append(" " + line if numbered and line.startswith("   ") else line)
+    return "\n".join(lines) + "\n"
 
 
 def linked(page, target):

@@ -93,16 +93,20 @@ def at(file, target):
 
 def on_page_markdown(markdown, page, **_):
     path = page.file.src_uri
+    if path.startswith(("source/", "reference/")):
+        return markdown
     if path == "README.md":
-        front, _, markdown = home.home(markdown).removeprefix("---\n").partition("\n---\n")
+        markdown = home.home(markdown)
         page.meta.update(title="Tapeformer", hide=["navigation", "toc"])
     if path == "small_gpt.md":
         markdown = small_gpt(markdown)
     if path.startswith("benchmarks/"):
         markdown = plots.add_plots(markdown)
-    if path.startswith(("source/", "reference/")):
-        return markdown
-    return repository.outside_fences(markdown, lambda text: changed_links(path, formulas.github_to_dollars(COMMENT.sub("", text))))
+    return repository.outside_fences(repository.deeper_lists(markdown), lambda text: for_site(path, text))
+
+
+def for_site(path, text):
+    return changed_links(path, formulas.github_to_dollars(COMMENT.sub("", text)))
 
 
 def small_gpt(markdown):

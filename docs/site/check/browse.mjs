@@ -17,11 +17,12 @@ const looks = [
 ];
 if (pictures) looks.push({ width: 1440, colorScheme: "dark" }, { width: 390, colorScheme: "light" });
 
-// All pages except sources, which are alike: one of them. Explorers have checks of their own in tests/web.
+// All pages except sources, which are alike: one of them; and 404.html, whose paths start at the root of a server. Explorers
+// have checks of their own in tests/web.
 const pages = readdirSync(site, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name.endsWith(".html"))
   .map((entry) => relative(site, join(entry.parentPath ?? entry.path, entry.name)))
-  .filter((path) => !/^(try|source)\//.test(path) || path === "source/nn/linear.h.html")
+  .filter((path) => !/^(try\/|source\/|404)/.test(path) || path === "source/nn/linear.h.html")
   .sort();
 
 const browser = await chromium.launch({

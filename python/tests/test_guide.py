@@ -6,7 +6,8 @@ import pathlib
 GUIDE = pathlib.Path(__file__).parents[2] / "docs/guide"
 
 
-def test_the_guide_prints_what_it_says():
+def test_the_guide_prints_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     # A block's closing fence would be part of the expected output.
     text = (GUIDE / "python.md").read_text().replace("```\n", "\n")
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL

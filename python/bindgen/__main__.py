@@ -30,8 +30,16 @@ class Generator:
     def __init__(self, headers):
         self.headers = headers
         self.omitted = {}
-        modules = [name for name, found in headers.classes.items() if "tape::nn::Module" in found.bases and found.name != "Layer"]
-        optimizers = [name for name, found in headers.classes.items() if {"tape::optim::Optimizer", "tape::optim::Schedule"} & set(found.bases)]
+        modules = [
+            name
+            for name, found in headers.classes.items()
+            if "tape::nn::Module" in found.bases and found.name != "Layer"
+        ]
+        optimizers = [
+            name
+            for name, found in headers.classes.items()
+            if {"tape::optim::Optimizer", "tape::optim::Schedule"} & set(found.bases)
+        ]
         self.emitter = Emitter(headers, [*BOUND_BY_HAND, *modules, *optimizers])
 
     def omit(self, name, reason):
@@ -64,7 +72,9 @@ class Generator:
         bound = {
             c.qualified: c
             for c in self.headers.classes.values()
-            if header_matches(c.header, unit.headers) and c.qualified in self.emitter.bound and c.qualified not in (*BOUND_BY_HAND, *unit.by_hand)
+            if header_matches(c.header, unit.headers)
+            and c.qualified in self.emitter.bound
+            and c.qualified not in (*BOUND_BY_HAND, *unit.by_hand)
         }
         order, lines, done = [], [], set()
 
@@ -97,20 +107,32 @@ class Generator:
                 if one.qualified in owners:
                     continue
                 emit = self.emitter.structure if kind == "structure" else self.emitter.options_class
-                module = "m" if one.qualified.count("::") == 1 else f"sub(root, \"{one.qualified.split('::')[1]}\")"
+                module = "m" if one.qualified.count("::") == 1 else f'sub(root, "{one.qualified.split("::")[1]}")'
                 owners[one.qualified] = (kind, one, module, emit(one, module))
                 pending += [c for c in table.values() if c.qualified not in owners]
         values = []
         remaining = dict(owners)
         while remaining:  # those whose fields are of others come after them
-            ready = [n for n, (_, one, _, _) in remaining.items()
-                     if not any(other != n and any(other in f.type.get_canonical().spelling for f in one.fields) for other in remaining)]
+            ready = [
+                n
+                for n, (_, one, _, _) in remaining.items()
+                if not any(
+                    other != n and any(other in f.type.get_canonical().spelling for f in one.fields)
+                    for other in remaining
+                )
+            ]
             for name in ready:
                 values.append(remaining.pop(name)[3].replace("(m, ", "(root, "))
         (out / "values.cpp").write_text(
-            PREAMBLE + "void bind_values(nb::module_& root) {\n" + "\n".join(values) + "}\n\n}  // namespace tape::python\n")
+            PREAMBLE
+            + "void bind_values(nb::module_& root) {\n"
+            + "\n".join(values)
+            + "}\n\n}  // namespace tape::python\n"
+        )
         for unit, (functions, classes) in bodies.items():
-            source = PREAMBLE + f"void bind_{unit.name}(nb::module_ m, [[maybe_unused]] nb::class_<Tensor>& tensor) {{\n"
+            source = (
+                PREAMBLE + f"void bind_{unit.name}(nb::module_ m, [[maybe_unused]] nb::class_<Tensor>& tensor) {{\n"
+            )
             if unit.module:  # for the names in default values
                 source += f"  using namespace tape::{unit.module.replace('.', '::')};\n"
             source += "\n".join(classes + functions) + "\n}\n\n}  // namespace tape::python\n"
@@ -121,7 +143,13 @@ class Generator:
     def write_enumerations(self, out):
         lines = ["#pragma once", "", '#include "casters.h"', ""]
         for found in self.headers.enumerations.values():
-            if found.qualified in ("tape::Dims", "tape::DType", "tape::ErrorKind") or not found.values or found.qualified.count("(") or "cuda" in found.header or "Device::Kind" in found.qualified:
+            if (
+                found.qualified in ("tape::Dims", "tape::DType", "tape::ErrorKind")
+                or not found.values
+                or found.qualified.count("(")
+                or "cuda" in found.header
+                or "Device::Kind" in found.qualified
+            ):
                 continue
             values = ", ".join(f'{{"{v}", {found.qualified}::{v}}}' for v in found.values)
             literal = ", ".join(f"'{v}'" for v in found.values)
@@ -129,12 +157,19 @@ class Generator:
         (out / "enumerations.h").write_text("\n".join(lines) + "\n")
 
     def write_list(self, out):
-        calls = "\n".join(f"  bind_{u.name}({'root' if not u.module else f'sub(root, {chr(34)}{u.module}{chr(34)})'}, tensor);" for u in UNITS)
+        calls = "\n".join(
+            f"  bind_{u.name}({'root' if not u.module else f'sub(root, {chr(34)}{u.module}{chr(34)})'}, tensor);"
+            for u in UNITS
+        )
         declared = "\n".join(f"void bind_{u.name}(nb::module_ m, nb::class_<Tensor>& tensor);" for u in UNITS)
         (out / "generated.cpp").write_text(
-            PREAMBLE + "void bind_values(nb::module_& root);\n" + declared
-            + "\n\nvoid bind_generated(nb::module_& root, nb::class_<Tensor>& tensor) {\n  bind_values(root);\n" + calls
-            + "\n}\n\n}  // namespace tape::python\n")
+            PREAMBLE
+            + "void bind_values(nb::module_& root);\n"
+            + declared
+            + "\n\nvoid bind_generated(nb::module_& root, nb::class_<Tensor>& tensor) {\n  bind_values(root);\n"
+            + calls
+            + "\n}\n\n}  // namespace tape::python\n"
+        )
 
 
 if __name__ == "__main__":
@@ -150,5 +185,7 @@ if __name__ == "__main__":
     unexpected = {n: r for n, r in generator.omitted.items() if n not in OMITTED}
     needless = [n for n in OMITTED if n not in generator.omitted]
     if unexpected or needless:
-        lines = [f"  {n}: {r}" for n, r in sorted(unexpected.items())] + [f"  {n}: is bound, so not to be omitted" for n in needless]
+        lines = [f"  {n}: {r}" for n, r in sorted(unexpected.items())] + [
+            f"  {n}: is bound, so not to be omitted" for n in needless
+        ]
         raise SystemExit("bindgen: omitted.py is not up to date:\n" + "\n".join(lines))

@@ -6,7 +6,15 @@ import clang.cindex as ci
 
 # Arguments of these types get another name in Python.
 RENAMED = {"tape::Dims": "keepdim"}
-KEYWORDS = {"in": "in_features", "out": "out_features", "from": "source", "global": "global_", "is": "is_", "lambda": "lambda_", "pass": "pass_"}
+KEYWORDS = {
+    "in": "in_features",
+    "out": "out_features",
+    "from": "source",
+    "global": "global_",
+    "is": "is_",
+    "lambda": "lambda_",
+    "pass": "pass_",
+}
 
 
 def python_name(name):
@@ -55,7 +63,12 @@ class Emitter:
         for wrapper in self.WRAPPERS:
             if name.startswith(wrapper):
                 for inner in split_arguments(name[len(wrapper) : name.rindex(">")]):
-                    if not re.fullmatch(r"\d+", inner) and "std::allocator" not in inner and "std::less" not in inner and "std::default_delete" not in inner:
+                    if (
+                        not re.fullmatch(r"\d+", inner)
+                        and "std::allocator" not in inner
+                        and "std::less" not in inner
+                        and "std::default_delete" not in inner
+                    ):
                         self.check(None, inner)
                 return
         if match := re.fullmatch(r"(.*) \((.*)\)", name):  # the signature of a std::function
@@ -74,12 +87,19 @@ class Emitter:
 
     def is_options(self, name):
         found = self.headers.classes.get(name)
-        return bool(found) and name not in self.bound and name.endswith(("Options", "Config", "Sizes", "Settings", "Window", "Scaling", "Frequencies", "Group")) and bool(found.fields)
+        return (
+            bool(found)
+            and name not in self.bound
+            and name.endswith(("Options", "Config", "Sizes", "Settings", "Window", "Scaling", "Frequencies", "Group"))
+            and bool(found.fields)
+        )
 
     def is_structure(self, name):
         """A plain structure of results."""
         found = self.headers.classes.get(name)
-        return bool(found) and name not in self.bound and bool(found.fields) and not found.constructors and not found.bases
+        return (
+            bool(found) and name not in self.bound and bool(found.fields) and not found.constructors and not found.bases
+        )
 
     # --- functions ---
 
@@ -111,7 +131,9 @@ class Emitter:
                 # Where no dtype is given, the operation's own default counts.
                 default = parameter.default or "{}"
                 if re.search(r"[a-z]\d\d", default):
-                    before[-1] = f"const tape::TensorOptions {name} = tensor_options(dtype ? *dtype : tape::DType::{re.search(r'[a-z]+[0-9]+', default)[0]}, device);"
+                    before[-1] = (
+                        f"const tape::TensorOptions {name} = tensor_options(dtype ? *dtype : tape::DType::{re.search(r'[a-z]+[0-9]+', default)[0]}, device);"
+                    )
                 add("std::optional<tape::DType>", "dtype", "nb::none()")
                 add("const std::optional<std::string>&", "device", "nb::none()")
                 passed.append(name)
@@ -122,7 +144,9 @@ class Emitter:
                     keyword_only = True
                 before.append(f"{spelled} {name};")
                 for field in options.fields:
-                    if any(other.endswith(f" {field.name}") for other in declared):  # linear_cross_entropy(x, weight, ..., {.weight})
+                    if any(
+                        other.endswith(f" {field.name}") for other in declared
+                    ):  # linear_cross_entropy(x, weight, ..., {.weight})
                         before.append(f"{name}.{field.name} = class_{field.name}.value_or(tape::Tensor());")
                         add("const std::optional<tape::Tensor>&", f"class_{field.name}", "nb::none()", field.comment)
                         continue
@@ -155,7 +179,9 @@ class Emitter:
                 else:
                     add("tape::Generator&", name, None)
                     passed.append(name)
-            elif spelled == "tape::Tensor" and (parameter.default or re.search(rf"\b{name} \[[^\]]*\] or undefined", function.comment)):
+            elif spelled == "tape::Tensor" and (
+                parameter.default or re.search(rf"\b{name} \[[^\]]*\] or undefined", function.comment)
+            ):
                 add("const std::optional<tape::Tensor>&", name, "nb::none()" if parameter.default else None)
                 passed.append(f"{name} ? *{name} : tape::Tensor()")
             elif spelled == "tape::Dims":
@@ -165,10 +191,20 @@ class Emitter:
                 if type_.get_canonical().kind == ci.TypeKind.POINTER:
                     raise Unsupported(type_.spelling)
                 self.check(type_)
-                if spelled not in self.bound and type_.get_canonical().kind == ci.TypeKind.LVALUEREFERENCE and not is_const(type_):
+                if (
+                    spelled not in self.bound
+                    and type_.get_canonical().kind == ci.TypeKind.LVALUEREFERENCE
+                    and not is_const(type_)
+                ):
                     raise Unsupported(f"{type_.spelling}: what C++ writes to it would be lost")
                 by_reference = spelled in self.bound or spelled in self.structures or spelled in self.option_classes
-                text = f"{spelled}&" if by_reference and not is_const(type_) else spelled if not by_reference else f"const {spelled}&"
+                text = (
+                    f"{spelled}&"
+                    if by_reference and not is_const(type_)
+                    else spelled
+                    if not by_reference
+                    else f"const {spelled}&"
+                )
                 if spelled == "tape::TensorList":
                     text = "const tape::Tensors&"
                 if spelled.startswith("std::span<"):
@@ -195,10 +231,16 @@ class Emitter:
             spelled = plain(result)
             if spelled != "void":
                 canonical = result.get_canonical()
-                target = canonical.get_pointee() if canonical.kind in (ci.TypeKind.POINTER, ci.TypeKind.LVALUEREFERENCE) else canonical
+                target = (
+                    canonical.get_pointee()
+                    if canonical.kind in (ci.TypeKind.POINTER, ci.TypeKind.LVALUEREFERENCE)
+                    else canonical
+                )
                 name = re.sub(r"^const ", "", target.spelling)
                 self.check(None, name)
-                if canonical.kind == ci.TypeKind.POINTER or (canonical.kind == ci.TypeKind.LVALUEREFERENCE and name in self.bound and name != "tape::Tensor"):
+                if canonical.kind == ci.TypeKind.POINTER or (
+                    canonical.kind == ci.TypeKind.LVALUEREFERENCE and name in self.bound and name != "tape::Tensor"
+                ):
                     returns = " -> decltype(auto)"
                     policy = ["nb::rv_policy::reference_internal"] if self_type else ["nb::rv_policy::reference"]
         if self_type:
@@ -223,7 +265,9 @@ class Emitter:
         lines = [f'  structure<{found.qualified}>({module}, "{found.name}", {doc_literal(found.comment)}']
         for field in found.fields:
             self.check(field.type)
-            lines.append(f'      , "{python_name(field.name)}", &{found.qualified}::{field.name}, {doc_literal(field.comment)}')
+            lines.append(
+                f'      , "{python_name(field.name)}", &{found.qualified}::{field.name}, {doc_literal(field.comment)}'
+            )
         return "\n".join(lines) + ");\n"
 
     def options_class(self, found, module):
@@ -248,7 +292,9 @@ class Emitter:
             f"nb::kw_only(), {', '.join(described)})"
         )
         for field in found.fields:
-            lines.append(f'      .def_rw("{python_name(field.name)}", &{found.qualified}::{field.name}, {doc_literal(field.comment)})')
+            lines.append(
+                f'      .def_rw("{python_name(field.name)}", &{found.qualified}::{field.name}, {doc_literal(field.comment)})'
+            )
         return "\n".join(lines) + ";\n"
 
     def class_(self, found, module, base, on_skip, skip=()):
@@ -278,12 +324,18 @@ class Emitter:
         for field in found.fields:
             name = plain(field.type)
             if name in ("bool", "double", "long"):
-                lines.append(f'      .def_rw("{python_name(field.name)}", &{found.qualified}::{field.name}, {doc_literal(field.comment)})')
+                lines.append(
+                    f'      .def_rw("{python_name(field.name)}", &{found.qualified}::{field.name}, {doc_literal(field.comment)})'
+                )
         return "\n".join(lines) + ";\n"
 
 
 def accepts_none(type_text):
-    return "std::optional" in type_text or "std::monostate" in type_text or type_text.endswith(("*", "tape::Axes", "tape::SpatialSizes"))
+    return (
+        "std::optional" in type_text
+        or "std::monostate" in type_text
+        or type_text.endswith(("*", "tape::Axes", "tape::SpatialSizes"))
+    )
 
 
 def is_const(type_):

@@ -82,7 +82,12 @@ class Comments:
 
     def of(self, first, last):
         above, number = [], first - 1
-        while number >= 1 and (text := self.lines[number - 1].strip()).startswith("///") and "@{" not in text and "@}" not in text:
+        while (
+            number >= 1
+            and (text := self.lines[number - 1].strip()).startswith("///")
+            and "@{" not in text
+            and "@}" not in text
+        ):
             above.insert(0, text[3:].removeprefix(" "))
             number -= 1
         if above:
@@ -149,12 +154,29 @@ class Headers:
 
     def _function(self, cursor, header):
         parameters = [Parameter(p.spelling, p.type, default_of(p)) for p in cursor.get_arguments()]
-        return Function(cursor.spelling, qualified_name(cursor), header, parameters, cursor.result_type, self._comment(cursor),
-                        cursor.is_const_method(), cursor.is_static_method())
+        return Function(
+            cursor.spelling,
+            qualified_name(cursor),
+            header,
+            parameters,
+            cursor.result_type,
+            self._comment(cursor),
+            cursor.is_const_method(),
+            cursor.is_static_method(),
+        )
 
     def _class(self, cursor, header):
-        found = Class(cursor.spelling, qualified_name(cursor), header, self._comment(cursor), [], [], [], [],
-                      cursor.is_abstract_record())
+        found = Class(
+            cursor.spelling,
+            qualified_name(cursor),
+            header,
+            self._comment(cursor),
+            [],
+            [],
+            [],
+            [],
+            cursor.is_abstract_record(),
+        )
         self._add_members(cursor, found)
         return found
 
@@ -169,7 +191,11 @@ class Headers:
                 continue
             if child.kind == KIND.FIELD_DECL:
                 found.fields.append(Field(child.spelling, child.type, self._comment(child)))
-            elif child.kind == KIND.CXX_METHOD and not child.spelling.startswith("operator") and child.availability != ci.AvailabilityKind.NOT_AVAILABLE:
+            elif (
+                child.kind == KIND.CXX_METHOD
+                and not child.spelling.startswith("operator")
+                and child.availability != ci.AvailabilityKind.NOT_AVAILABLE
+            ):
                 found.methods.append(self._function(child, self._header(child)))
             elif child.kind == KIND.CONSTRUCTOR and not child.is_copy_constructor() and not child.is_move_constructor():
                 if child.availability != ci.AvailabilityKind.NOT_AVAILABLE and child.semantic_parent == cursor:
@@ -202,6 +228,8 @@ def qualified_name(cursor):
 
 def system_folders(compiler):
     """The compiler's own include folders: libclang has no standard library."""
-    run = subprocess.run([compiler, "-std=c++20", "-E", "-x", "c++", "-", "-v"], input="", capture_output=True, text=True)
+    run = subprocess.run(
+        [compiler, "-std=c++20", "-E", "-x", "c++", "-", "-v"], input="", capture_output=True, text=True
+    )
     listed = re.search(r"#include <\.\.\.>.*?\n(.*?)End of search", run.stderr, re.DOTALL)
     return [line.strip() for line in listed[1].splitlines()] if listed else []

@@ -29,7 +29,11 @@ def operations(family, *by_hand):
 
 
 UNITS = [
-    Unit("create", ("autograd/create.h", "autograd/distributions.h"), by_hand=("tape::arange", "tape::from_blob", "tape::tensor")),
+    Unit(
+        "create",
+        ("autograd/create.h", "autograd/distributions.h"),
+        by_hand=("tape::arange", "tape::from_blob", "tape::tensor"),
+    ),
     operations("attention"),
     operations("convolution"),
     operations("elementwise", "tape::cast", "tape::same_compute_dtype"),
@@ -38,18 +42,54 @@ UNITS = [
     operations("norm"),
     operations("product"),
     operations("reduce"),
-    operations("shape", "tape::alias", "tape::expand_to", "tape::samples_first", "tape::sum_to", "tape::reshape", "tape::permute", "tape::expand"),
+    operations(
+        "shape",
+        "tape::alias",
+        "tape::expand_to",
+        "tape::samples_first",
+        "tape::sum_to",
+        "tape::reshape",
+        "tape::permute",
+        "tape::expand",
+    ),
     Unit("linalg", ("autograd/ops/linalg.h",), "linalg"),
-    Unit("nn_basic", tuple(f"nn/{name}.h" for name in ("activation", "adapters", "convolution", "dropout", "identity", "linear", "lora")), "nn",
-         by_hand=("tape::nn::activation_names",)),
-    Unit("nn_blocks", ("nn/attention/*.h", "nn/embedding/*.h", "nn/norm/*.h", "nn/position/*.h", "nn/transformer/*.h"), "nn", by_hand=(
-        *(f"tape::nn::{name}" for name in ("AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d")),
-        # parts of layers
-        *(f"tape::nn::{name}" for name in ("check_d_model", "cross_attention_options", "has_content_to_position", "has_position_to_content",
-                                           "relative_position_rows", "self_attention_options", "to_string", "uniform_if_all_hidden")),
-    )),
+    Unit(
+        "nn_basic",
+        tuple(
+            f"nn/{name}.h"
+            for name in ("activation", "adapters", "convolution", "dropout", "identity", "linear", "lora")
+        ),
+        "nn",
+        by_hand=("tape::nn::activation_names",),
+    ),
+    Unit(
+        "nn_blocks",
+        ("nn/attention/*.h", "nn/embedding/*.h", "nn/norm/*.h", "nn/position/*.h", "nn/transformer/*.h"),
+        "nn",
+        by_hand=(
+            *(f"tape::nn::{name}" for name in ("AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d")),
+            # parts of layers
+            *(
+                f"tape::nn::{name}"
+                for name in (
+                    "check_d_model",
+                    "cross_attention_options",
+                    "has_content_to_position",
+                    "has_position_to_content",
+                    "relative_position_rows",
+                    "self_attention_options",
+                    "to_string",
+                    "uniform_if_all_hidden",
+                )
+            ),
+        ),
+    ),
     Unit("nn_init", ("nn/init.h",), "nn.init"),
-    Unit("runtime", ("autograd/devices.h", "autograd/memory.h", "autograd/print.h", "autograd/io/npy.h", "models/npz/npz.h"), by_hand=("tape::to_string",)),
+    Unit(
+        "runtime",
+        ("autograd/devices.h", "autograd/memory.h", "autograd/print.h", "autograd/io/npy.h", "models/npz/npz.h"),
+        by_hand=("tape::to_string",),
+    ),
     Unit("optim", ("optim/*.h",), "optim"),
 ]
 

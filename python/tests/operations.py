@@ -90,10 +90,20 @@ CASES |= {
     "elu": ([X], lambda x: tape.elu(x, 1.5), lambda x: np.where(x > 0, x, 1.5 * np.expm1(x)), lambda x: F.elu(x, 1.5)),
     "gelu": ([X], tape.gelu, None, lambda x: F.gelu(x)),
     "gelu_tanh": ([X], tape.gelu_tanh, None, lambda x: F.gelu(x, approximate="tanh")),
-    "leaky_relu": ([X], lambda x: tape.leaky_relu(x, 0.1), lambda x: np.where(x > 0, x, 0.1 * x), lambda x: F.leaky_relu(x, 0.1)),
+    "leaky_relu": (
+        [X],
+        lambda x: tape.leaky_relu(x, 0.1),
+        lambda x: np.where(x > 0, x, 0.1 * x),
+        lambda x: F.leaky_relu(x, 0.1),
+    ),
     "mish": ([X], tape.mish, None, lambda x: F.mish(x)),
     "silu": ([X], tape.silu, lambda x: x / (1 + np.exp(-x)), lambda x: F.silu(x)),
-    "softplus": ([X], lambda x: tape.softplus(x, beta=2.0), lambda x: np.log1p(np.exp(2 * x)) / 2, lambda x: F.softplus(x, 2)),
+    "softplus": (
+        [X],
+        lambda x: tape.softplus(x, beta=2.0),
+        lambda x: np.log1p(np.exp(2 * x)) / 2,
+        lambda x: F.softplus(x, 2),
+    ),
 }
 
 # Arithmetic with settings, comparison, selection.
@@ -334,7 +344,8 @@ LINALG = {
     "svdvals": ([X], lambda x: np.linalg.svd(x, compute_uv=False)),
 }
 CASES |= {
-    f"linalg.{name}": (x, getattr(tape.linalg, name), f, getattr(torch.linalg, name, None) if torch else None) for name, (x, f) in LINALG.items()
+    f"linalg.{name}": (x, getattr(tape.linalg, name), f, getattr(torch.linalg, name, None) if torch else None)
+    for name, (x, f) in LINALG.items()
 }
 CASES |= {
     "linalg.eigh": ([SPD], lambda x: tape.linalg.eigh(x).eigenvalues, np.linalg.eigvalsh, lambda x: torch.linalg.eigh(x)[0]),

@@ -176,7 +176,9 @@ def test_mistakes_in_a_function_are_reported():
 
 def test_custom_operations():
     x = leaf(2.0)
-    y = tape.custom("cube", [x], lambda c: (c.save([c.inputs[0]]), c.inputs[0] ** 3)[1], lambda c: 3 * c.saved(0) ** 2 * c.grad())
+    y = tape.custom(
+        "cube", [x], lambda c: (c.save([c.inputs[0]]), c.inputs[0] ** 3)[1], lambda c: 3 * c.saved(0) ** 2 * c.grad()
+    )
     y.sum().backward()
     assert x.grad.item() == 12
 

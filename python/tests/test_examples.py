@@ -15,7 +15,9 @@ FOLDER = pathlib.Path(__file__).parent.parent / "examples"
 def test_examples_print_what_they_say(script, tmp_path):
     source = (FOLDER / script).read_text()
     expected = ast.get_docstring(ast.parse(source)).split("Prints:\n")[1]
-    run = subprocess.run([sys.executable, str(FOLDER / script)], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(
+        [sys.executable, str(FOLDER / script)], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
     assert run.returncode == 0, run.stderr
     pattern = re.escape(expected.strip()).replace(r"\.\.\.", ".*?")
     assert re.fullmatch(pattern, run.stdout.strip(), re.DOTALL), run.stdout

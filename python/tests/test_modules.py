@@ -33,7 +33,10 @@ LAYERS = {
     "Conv2d": lambda: (nn.Conv2d(2, 4, (3, 3), stride=2), [tape.randn((1, 2, 5, 5))]),
     "Decoder": lambda: (nn.Decoder(2, d_model=8, heads=2, d_ff=16), [x(), x()]),
     "DecoderLayer": lambda: (nn.DecoderLayer(d_model=8, heads=2, d_ff=16), [x(), x()]),
-    "DisentangledAttention": lambda: (nn.DisentangledAttention(8, 2), [x(), tape.randn((2 * nn.DisentangledAttentionOptions().max_distance, 8))]),
+    "DisentangledAttention": lambda: (
+        nn.DisentangledAttention(8, 2),
+        [x(), tape.randn((2 * nn.DisentangledAttentionOptions().max_distance, 8))],
+    ),
     "Dropout": lambda: (nn.Dropout(0.5), [x()]),
     "Embedding": lambda: (nn.Embedding(5, 8), [ids()]),
     "Embeddings": lambda: (nn.Embeddings(5, 8), [ids()]),
@@ -52,7 +55,10 @@ LAYERS = {
     "MaxPool2d": lambda: (nn.MaxPool2d(2, stride=1), [tape.randn((1, 2, 4, 4))]),
     "MultiHeadAttention": lambda: (nn.MultiHeadAttention(8, 2, rotary=nn.RotaryOptions(theta=100.0)), [x()]),
     "NextTokenHead": lambda: (nn.NextTokenHead(8, 5), [x()]),
-    "PatchEmbeddings": lambda: (nn.PatchEmbeddings(image_size=4, patch_size=2, channels=2, d_model=8), [tape.randn((1, 2, 4, 4))]),
+    "PatchEmbeddings": lambda: (
+        nn.PatchEmbeddings(image_size=4, patch_size=2, channels=2, d_model=8),
+        [tape.randn((1, 2, 4, 4))],
+    ),
     "Pooler": lambda: (nn.Pooler(8), [x()]),
     "PositionalEncoding": lambda: (nn.PositionalEncoding(8, 5), [x()]),
     "RMSNorm": lambda: (nn.RMSNorm(8), [x()]),
@@ -67,7 +73,9 @@ def test_every_layer_has_a_case():
     layers = {
         name
         for name in dir(nn)
-        if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Module) and name not in ("Module", "ModuleDict", "ModuleList")
+        if isinstance(getattr(nn, name), type)
+        and issubclass(getattr(nn, name), nn.Module)
+        and name not in ("Module", "ModuleDict", "ModuleList")
     }
     assert layers == set(LAYERS)
 
@@ -162,7 +170,9 @@ def test_state_dicts_and_files(tmp_path):
     with pytest.raises(tape.Error) as error:
         Gated(3).load_state_dict(Gated(4).state_dict())
     assert error.value.kind == "format" and "value.weight" in str(error.value)
-    missing, unexpected = Gated(3).load_state_dict({"value.bias": tape.zeros((3,)), "other": tape.zeros((1,))}, strict=False)
+    missing, unexpected = Gated(3).load_state_dict(
+        {"value.bias": tape.zeros((3,)), "other": tape.zeros((1,))}, strict=False
+    )
     assert "scale" in missing and unexpected == ["other"]
 
 
@@ -231,7 +241,9 @@ def test_modes_dtypes_and_freezing():
 def test_hooks():
     net = nn.Sequential(nn.Linear(2, 2), tape.relu)
     layer, seen = net[0], []
-    first = layer.register_forward_hook(lambda module, inputs, output: seen.append((type(module).__name__, inputs[0].shape, output.shape)))
+    first = layer.register_forward_hook(
+        lambda module, inputs, output: seen.append((type(module).__name__, inputs[0].shape, output.shape))
+    )
     net(tape.ones((1, 2)))
     assert seen == [("Linear", (1, 2), (1, 2))]
     layer.remove_hook(first)

@@ -12,7 +12,11 @@ from tapeformer import _tapeformer
 
 def names_of(module):
     """The functions that bindings define, not those of Python on top of them."""
-    return [name for name in dir(module) if isinstance(getattr(module, name), type(_tapeformer.exp)) and not name.startswith("_")]
+    return [
+        name
+        for name in dir(module)
+        if isinstance(getattr(module, name), type(_tapeformer.exp)) and not name.startswith("_")
+    ]
 
 
 def test_every_operation_has_a_case():
@@ -34,7 +38,11 @@ def test_functions_tested_elsewhere_are_named_there():
 
 
 def test_every_case_has_a_reference():
-    assert [name for name, (_, _, numpy, torch_function) in CASES.items() if numpy is None and torch_function is None and torch] == []
+    assert [
+        name
+        for name, (_, _, numpy, torch_function) in CASES.items()
+        if numpy is None and torch_function is None and torch
+    ] == []
 
 
 @pytest.mark.parametrize("name", sorted(name for name, case in CASES.items() if case[2]))

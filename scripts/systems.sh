@@ -1,6 +1,6 @@
 # For scripts that test in fresh minimal installations; needs root, debootstrap (for Ubuntu also ubuntu-keyring) and the
 # system's packages. Source it after these are set: name (of the system), log (a file), without_network (an array of words
-# before a command, or empty); more_packages (to install, separated by commas) may be set.
+# before a command, or empty).
 
 # install_system NAME FOLDER: installs from the distribution's default server. For a release that debootstrap does not know
 # yet, uses the script of an older release.
@@ -17,7 +17,7 @@ install_system() {
       ;;
   esac
   [ ! -e "$scripts/$suite" ] || script=$suite
-  debootstrap --variant=minbase --include="ca-certificates${more_packages:+,$more_packages}" "$suite" "$2" "" "$scripts/$script"
+  debootstrap --variant=minbase --include=ca-certificates "$suite" "$2" "" "$scripts/$script"
   # Ubuntu's compiler and OpenMP are in universe, which is not enabled by default.
   if [[ "$1" = ubuntu* ]]; then sed -i 's/ main$/ main universe/' "$2/etc/apt/sources.list"; fi
 }

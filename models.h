@@ -6,6 +6,7 @@
 #include "models/decoding/beam.h"
 #include "models/decoding/generate.h"
 #include "models/decoding/greedy.h"
+#include "models/decoding/prompt.h"
 #include "models/decoding/sampling.h"
 #include "models/decoding/target_start.h"
 #include "models/decoding/text_streamer.h"

@@ -9,6 +9,7 @@
 #include "autograd/tape/scope.h"
 #include "base/utf8.h"
 #include "models/decoding/generate.h"
+#include "models/decoding/prompt.h"
 #include "models/decoding/target_start.h"
 #include "models/decoding/text_streamer.h"
 #include "models/folders/folder.h"
@@ -103,8 +104,7 @@ class Writer {
                    : models::generate(*continuer_, ids, arguments_.options);
   }
 
-  /// Ids of a prompt; with --chat, of the conversation. Omits the end token that some tokenizers add if the text is to
-  /// be continued.
+  /// Ids of a prompt; with --chat, of the conversation.
   std::vector<int64_t> encoded(const std::string& text) const {
     if (chat_) {
       std::vector<text::ChatMessage> messages;
@@ -113,13 +113,7 @@ class Writer {
       const auto thinking = arguments_.no_thinking ? text::Thinking::off : text::Thinking::allowed;
       return tokenizer_->encode(chat_->apply(messages, true, thinking), {.add_special_tokens = false}).ids;
     }
-    text::Encoding encoding = tokenizer_->encode(text);
-    if (reader_) return encoding.ids;
-    size_t size = encoding.size();
-    while (size > 0 && encoding.special_tokens_mask[size - 1] && encoding.ids[size - 1] != tokenizer_->special().bos)
-      --size;
-    encoding.ids.resize(size);
-    return encoding.ids;
+    return reader_ ? tokenizer_->encode(text).ids : models::prompt_ids(*tokenizer_, text);
   }
 
   std::string json(size_t row, const models::Continuation& found) const {

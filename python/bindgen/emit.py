@@ -3,6 +3,7 @@
 import re
 
 import clang.cindex as ci
+from units import FIELD_NAMES, FLATTENED, UNSET
 
 # Arguments of these types get another name in Python.
 RENAMED = {"tape::Dims": "keepdim"}
@@ -18,7 +19,7 @@ KEYWORDS = {
 
 
 def python_name(name):
-    return KEYWORDS.get(name, name)
+    return KEYWORDS.get(name, name.removesuffix("_"))  # "out_" for an argument that is not a layer's `out`
 
 
 def doc_literal(text):
@@ -49,7 +50,7 @@ class Emitter:
     SIMPLE = {
         "bool", "int", "long", "unsigned long", "double", "float", "std::basic_string<char>", "std::basic_string_view<char>",
         "tape::Tensor", "tape::TensorList", "tape::Shape", "tape::Axes", "tape::Dims", "tape::Number", "tape::DType",
-        "tape::Device", "std::monostate", "tape::SpatialSizes", "tape::ConvPadding", "tape::Mask", "tape::Generator", "tape::NamedTensor", "tape::Padding",
+        "tape::Device", "std::monostate", "unsigned int", "unsigned char", "tape::SpatialSizes", "tape::ConvPadding", "tape::Mask", "tape::Generator", "tape::NamedTensor", "tape::Padding",
     }  # fmt: skip
     WRAPPERS = ("std::vector<", "std::optional<", "std::array<", "std::pair<", "std::map<", "std::variant<", "std::span<",
                 "std::function<", "std::unique_ptr<", "std::shared_ptr<")  # fmt: skip
@@ -59,6 +60,13 @@ class Emitter:
         name = spelled or plain(type_)
         name = re.sub(r"^const ", "", name.strip()).removesuffix(" &").strip()
         if name in self.SIMPLE or name in self.bound or name in self.headers.enumerations:
+            return
+        if match := re.fullmatch(r"(.*) \((.*)\)", name):  # the signature of a std::function
+            if "string_view" in match[1]:
+                raise Unsupported(f"{name}: its result would be destroyed before C++ reads it")
+            for inner in [match[1], *split_arguments(match[2])]:
+                if inner and inner != "void":
+                    self.check(None, inner)
             return
         for wrapper in self.WRAPPERS:
             if name.startswith(wrapper):
@@ -71,15 +79,12 @@ class Emitter:
                     ):
                         self.check(None, inner)
                 return
-        if match := re.fullmatch(r"(.*) \((.*)\)", name):  # the signature of a std::function
-            for inner in [match[1], *split_arguments(match[2])]:
-                if inner and inner != "void":
-                    self.check(None, inner)
-            return
         if self.is_options(name) or self.is_structure(name):
             table = self.option_classes if self.is_options(name) else self.structures
             if name not in table:
                 for field in self.headers.classes[name].fields:
+                    if plain(field.type).startswith("std::unique_ptr<"):
+                        raise Unsupported(f"{name}: its {field.name} cannot be copied")
                     self.check(field.type)
                 table[name] = self.headers.classes[name]
             return
@@ -87,12 +92,7 @@ class Emitter:
 
     def is_options(self, name):
         found = self.headers.classes.get(name)
-        return (
-            bool(found)
-            and name not in self.bound
-            and name.endswith(("Options", "Config", "Sizes", "Settings", "Window", "Scaling", "Frequencies", "Group"))
-            and bool(found.fields)
-        )
+        return bool(found) and name not in self.bound and name.endswith(("Options", "Config", "Sizes", "Settings", "Window", "Scaling", "Frequencies", "Group", "Training", "Languages")) and bool(found.fields)
 
     def is_structure(self, name):
         """A plain structure of results."""
@@ -137,40 +137,14 @@ class Emitter:
                 add("std::optional<tape::DType>", "dtype", "nb::none()")
                 add("const std::optional<std::string>&", "device", "nb::none()")
                 passed.append(name)
+            elif spelled in ("std::basic_ostream<char>", "tape::TerminalInfo"):
+                continue  # run_task() of bindings/training.h passes them
             elif self.is_options(spelled) and not self.headers.classes[spelled].is_abstract:
-                options = self.headers.classes[spelled]
-                if not keyword_only and options.fields:
+                if not keyword_only and self.headers.classes[spelled].fields:
                     described.append("nb::kw_only()")
                     keyword_only = True
                 before.append(f"{spelled} {name};")
-                for field in options.fields:
-                    if any(
-                        other.endswith(f" {field.name}") for other in declared
-                    ):  # linear_cross_entropy(x, weight, ..., {.weight})
-                        before.append(f"{name}.{field.name} = class_{field.name}.value_or(tape::Tensor());")
-                        add("const std::optional<tape::Tensor>&", f"class_{field.name}", "nb::none()", field.comment)
-                        continue
-                    member = plain(field.type)
-                    default = f"{spelled}{{}}.{field.name}"
-                    if plain(field.type) == "tape::Tensor":
-                        add("std::optional<tape::Tensor>", field.name, "nb::none()", field.comment)
-                        before.append(f"{name}.{field.name} = {field.name}.value_or(tape::Tensor());")
-                        continue
-                    self.check(field.type)
-                    if plain(field.type) == "tape::Dims":
-                        add("tape::Dims", "keepdim", "tape::Dims::drop", "whether reduced axes stay, with size 1")
-                        before.append(f"{name}.{field.name} = keepdim;")
-                        continue
-                    if plain(field.type).startswith("std::optional<"):
-                        value = f"tape::python::default_of({default})"
-                        add(member, field.name, value, field.comment)
-                    elif plain(field.type).startswith("std::function<"):
-                        add(f"std::optional<{plain(field.type)}>", field.name, "nb::none()", field.comment)
-                        before.append(f"if ({field.name}) {name}.{field.name} = *{field.name};")
-                        continue
-                    else:
-                        add(member, field.name, default, field.comment)
-                    before.append(f"{name}.{field.name} = std::move({field.name});")
+                self.option_arguments(spelled, name, f"{spelled}{{}}", declared, before, add)
                 passed.append(name)
             elif spelled == "tape::Generator":
                 if parameter.default:
@@ -209,7 +183,7 @@ class Emitter:
                     text = "const tape::Tensors&"
                 if spelled.startswith("std::span<"):
                     inner = re.sub(r"^const ", "", split_arguments(spelled[len("std::span<") : -1])[0])
-                    text = f"const std::vector<{inner}>&"
+                    text, spelled = f"const std::vector<{inner}>&", f"std::vector<{inner}>"
                 default = parameter.default
                 if spelled == "tape::Axes":
                     name = "axis"  # one name for one or several, as in NumPy
@@ -220,6 +194,57 @@ class Emitter:
                 add(text, name, default)
                 passed.append(name)
         return declared, described, passed, before, documented
+
+    def option_arguments(self, type_name, value, defaults, declared, before, add, prefix="", chain=None):
+        """Adds an argument per field of options, and the statements that set them in `value`, which `defaults` initializes."""
+        for field in self.headers.classes[type_name].fields:
+            spelled, qualified = plain(field.type), f"{type_name}::{field.name}"
+            place = f"{chain or type_name}::{field.name}"
+            if place in UNSET or qualified in UNSET:
+                continue
+            if qualified in FLATTENED:
+                inner = prefix + FLATTENED[qualified]
+                if match := re.fullmatch(r"std::optional<(.*)>", spelled):
+                    before.append(f"{match[1]} {field.name}_options;")
+                    self.option_arguments(match[1], f"{field.name}_options", f"{match[1]}{{}}", declared, before, add, inner, place)
+                    before.append(f"set_if_given({value}.{field.name}, std::move({field.name}_options));")
+                else:
+                    self.option_arguments(spelled, f"{value}.{field.name}", f"{defaults}.{field.name}", declared, before, add, inner, place)
+                continue
+            name = prefix + FIELD_NAMES.get(qualified, field.name)
+            if any(other.endswith(f" {name}") for other in declared):  # linear_cross_entropy(x, weight, ..., {.weight})
+                before.append(f"{value}.{field.name} = class_{name}.value_or(tape::Tensor());")
+                add("const std::optional<tape::Tensor>&", f"class_{name}", "nb::none()", field.comment)
+                continue
+            default = f"{defaults}.{field.name}"
+            if spelled == "tape::Tensor":
+                add("std::optional<tape::Tensor>", name, "nb::none()", field.comment)
+                before.append(f"{value}.{field.name} = {name}.value_or(tape::Tensor());")
+                continue
+            self.check(field.type)
+            if spelled == "tape::Dims":
+                add("tape::Dims", "keepdim", "tape::Dims::drop", "whether reduced axes stay, with size 1")
+                before.append(f"{value}.{field.name} = keepdim;")
+                continue
+            if spelled.startswith("std::optional<"):
+                add(spelled, name, f"tape::python::default_of({default})", field.comment)
+            elif spelled.startswith("std::function<"):
+                add(f"std::optional<{spelled}>", name, "nb::none()", field.comment)
+                before.append(f"if ({name}) {value}.{field.name} = *{name};")
+                continue
+            else:
+                add(spelled, name, default, field.comment)
+            before.append(f"{value}.{field.name} = std::move({name});")
+
+    def task(self, function):
+        """The text for def() of a function train_*() or examine_*()."""
+        declared, described, passed, before, documented = self.arguments(function)
+        declared.append("const std::optional<std::string>& device")
+        described.append('nb::arg("device").none() = nb::none()')
+        documented.append("    device: where to train: 'cpu', 'cuda' or 'cuda:1'; default: default_device()")
+        body = " ".join([*before, f"return run_task({function.qualified}, {passed[0]}, device);"])
+        doc = function.comment + "\n\nOptions:\n" + "\n".join(documented)
+        return ", ".join([f"[]({', '.join(declared)}) {{ {body} }}", *described, "release", doc_literal(doc)])
 
     def callable(self, function, call, self_type=None):
         """The text of `lambda, arguments..., doc` for def()."""
@@ -274,19 +299,13 @@ class Emitter:
         """Options that are a value of their own because other options contain them: keyword arguments and fields."""
         lines = [f'  nb::class_<{found.qualified}>({module}, "{found.name}", {doc_literal(found.comment)})']
         declared, described, before = [], [], []
-        for field in found.fields:
-            default = f"{found.qualified}{{}}.{field.name}"
-            self.check(field.type)
-            if plain(field.type) == "tape::Tensor":
-                raise Unsupported(f"{found.qualified}::{field.name}")
-            if plain(field.type).startswith("std::optional<"):
-                declared.append(f"{plain(field.type)} {field.name}")
-                described.append(f'nb::arg("{python_name(field.name)}").none() = tape::python::default_of({default})')
-            else:
-                none = ".none()" if accepts_none(plain(field.type)) else ""
-                declared.append(f"{plain(field.type)} {field.name}")
-                described.append(f'nb::arg("{python_name(field.name)}"){none} = {default}')
-            before.append(f"self->{field.name} = std::move({field.name});")
+
+        def add(type_text, name, default, documentation=""):
+            declared.append(f"{type_text} {name}")
+            none = ".none()" if accepts_none(type_text) else ""
+            described.append(f'nb::arg("{python_name(name)}"){none} = {default}')
+
+        self.option_arguments(found.qualified, "(*self)", f"{found.qualified}{{}}", declared, before, add)
         lines.append(
             f'      .def("__init__", []({found.qualified}* self, {", ".join(declared)}) {{ new (self) {found.qualified}(); {" ".join(before)} }}, '
             f"nb::kw_only(), {', '.join(described)})"

@@ -9,6 +9,7 @@ class Unit:
     headers: tuple[str, ...]
     module: str = ""  # submodule: "nn", "nn.init"
     by_hand: tuple[str, ...] = ()  # declarations that bindings/*.cpp binds
+    run_as_task: bool = False  # functions train_*() and examine_*(), called through run_task() of bindings/training.h
 
 
 def operations(family, *by_hand):
@@ -27,6 +28,9 @@ def operations(family, *by_hand):
     }[family]  # fmt: skip
     return Unit(family, tuple(f"autograd/ops/{family}/{name}.h" for name in headers), by_hand=by_hand)
 
+
+# Classes whose subclasses are bound.
+BASES = ("tape::nn::Module", "tape::optim::Optimizer", "tape::optim::Schedule", "tape::text::Tokenizer")
 
 UNITS = [
     Unit(
@@ -91,12 +95,65 @@ UNITS = [
         by_hand=("tape::to_string",),
     ),
     Unit("optim", ("optim/*.h",), "optim"),
+    Unit("models_decoders", ("models/decoders/*.h", "models/decoding/*.h"), "models"),
+    Unit("models_encoder_decoders", ("models/encoder_decoders/*.h",), "models"),
+    Unit("models_encoders", ("models/encoders/*.h", "models/vision/*.h"), "models"),
+    Unit("models_heads", ("models/heads/*.h", "models/sentence/*.h"), "models", by_hand=("tape::models::load",)),
+    Unit("text", tuple(f"text/{name}.h" for name in (
+        "bleu", "byte_level_bpe", "characters", "chrf", "fairseq", "load_tokenizer", "marian", "number_words", "piece_tokenizer",
+        "sentence_piece", "tokenizer_json", "train_byte_level_bpe", "train_sentence_piece", "word_ids", "word_piece")), "text"),
+    Unit("train", ("train/tasks/*.h",), "train", run_as_task=True),
 ]
+
+# Options inside of options that Python takes as arguments of their own, with the prefix of their names.
+FLATTENED = {
+    "tape::models::GenerateOptions::sampling": "",
+    "tape::train::AdapterTraining::lora": "",
+    "tape::train::ClassificationOptions::fields": "",
+    "tape::train::ClassificationOptions::run": "",
+    "tape::train::LanguageModelOptions::fields": "",
+    "tape::train::LanguageModelOptions::init": "",
+    "tape::train::LanguageModelOptions::run": "",
+    "tape::train::MaskedLMOptions::run": "",
+    "tape::train::ParallelFiles::fields": "",
+    "tape::train::TextEmbeddingOptions::fields": "",
+    "tape::train::TextEmbeddingOptions::run": "",
+    "tape::train::TokenClassificationOptions::fields": "",
+    "tape::train::TokenClassificationOptions::run": "",
+    "tape::train::TranslationOptions::languages": "",
+    "tape::train::TranslationOptions::run": "",
+    "tape::train::TranslationOptions::train": "",
+    "tape::train::TranslationOptions::valid": "valid_",
+}
+
+# Fields of options that Python names otherwise.
+FIELD_NAMES = {
+    "tape::text::DocumentFields::completion": "completion_column",
+    "tape::text::DocumentFields::prompt": "prompt_column",
+    "tape::text::DocumentFields::text": "text_column",
+    "tape::text::LabeledFields::label": "label_column",
+    "tape::text::LabeledFields::pair": "pair_column",
+    "tape::text::LabeledFields::text": "text_column",
+    "tape::text::LabeledWordsFields::labels": "labels_column",
+    "tape::text::LabeledWordsFields::tokens": "tokens_column",
+    "tape::text::Languages::source": "source_language",
+    "tape::text::Languages::target": "target_language",
+    "tape::text::PairFields::source": "source_column",
+    "tape::text::PairFields::target": "target_column",
+    "tape::train::DecoderInit::folder": "init",
+    "tape::train::TaskOptions::out": "out_",
+}
+
+# Fields of options that have no argument: bindings/training.cpp sets them.
+UNSET = (
+    "tape::train::TaskOptions::command_json", "tape::train::TaskOptions::distributed", "tape::train::TaskOptions::interrupted",
+    "tape::train::TaskOptions::ranks", "tape::train::TaskOptions::report",
+)  # fmt: skip
 
 # Operations of these units whose first argument is a tensor are methods of Tensor too.
 METHODS = ("elementwise", "index", "norm", "product", "reduce", "shape")
 
 BOUND_BY_HAND = (
-    "tape::Generator", "tape::Mask", "tape::Tensor", "tape::nn::KeyValueCache", "tape::nn::Module", "tape::nn::Positions", "tape::nn::Sequential",
+    "tape::Generator", "tape::Mask", "tape::Tensor", "tape::nn::KeyValueCache", "tape::nn::Module", "tape::nn::Positions", "tape::nn::Sequential", "tape::text::Tokenizer",
     "tape::optim::Optimizer", "tape::optim::ParameterGroup", "tape::optim::Schedule",
 )  # fmt: skip

@@ -87,6 +87,9 @@ void bind_mask(nb::module_& m);
 void bind_module(nb::module_& m);
 void bind_optimizer(nb::module_& m);
 void bind_command(nb::module_& m);
+void bind_tokenizer(nb::module_& m);
+void bind_folders_of_models(nb::module_& m);
+void bind_training(nb::module_& m);
 void bind_generated(nb::module_& root, nb::class_<Tensor>& tensor);
 
 /// Prefixes a Python exception of class Error with the running module's path, as Error::set_module_path() does.

@@ -1,5 +1,5 @@
 #include "base/version.h"
-#include "bindings.h"
+#include "training.h"
 
 namespace tape::python {
 
@@ -54,13 +54,18 @@ NB_MODULE(_tapeformer, m) {
   bind_files(m);
   bind_threads(m);
   bind_autograd(m);
-  nb::module_ nn = sub(m, "nn"), optim = sub(m, "optim");
+  nb::module_ nn = sub(m, "nn"), optim = sub(m, "optim"), text = sub(m, "text"), models = sub(m, "models"),
+              train = sub(m, "train");
   bind_module(nn);
   bind_optimizer(optim);
+  bind_tokenizer(text);
   bind_gradcheck(m);
   bind_inspect(m);
   bind_command(m);
   bind_generated(m, tensor);
+  bind_folders_of_models(models);
+  bind_training(train);
+  bind_trainer(train);
   m.attr("__version__") = tape::version();
   // What `from _tapeformer import *` takes: no submodules, which the package has under the same names.
   nb::list names;

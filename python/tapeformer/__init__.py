@@ -16,13 +16,16 @@ from ._function import Function
 from ._gradcheck import gradcheck, gradgradcheck
 from ._inspect import explain, formula, inspect, saved_tensors, to_dot
 from ._run_log import read_log
-from . import linalg, nn, optim
+from . import linalg, models, nn, optim, text, train
+from ._pretrained import LoadedModel, Translation, load
 
 bool = boolean = _tapeformer.boolean  # tape.bool, as in torch.bool
 
 __all__ = [
     *_tapeformer.__all__,
     "Function",
+    "LoadedModel",
+    "Translation",
     "__version__",
     "bool",
     "compare",
@@ -35,12 +38,16 @@ __all__ = [
     "gradgradcheck",
     "inspect",
     "linalg",
+    "load",
     "matmul_precision",
+    "models",
     "nn",
     "no_grad",
     "optim",
     "read_log",
     "saved_tensors",
     "to_dot",
+    "text",
     "trace",
+    "train",
 ]

@@ -67,6 +67,11 @@ class Generator:
                 lines.append(f'  m.def("{name}", {text});')
         return lines
 
+    def is_registered(self, name):
+        """Whether a class is bound by a unit or by hand, unlike intermediate classes whose headers are in no unit."""
+        in_units = [pattern for unit in UNITS for pattern in unit.headers]
+        return name in BOUND_BY_HAND or name in self.emitter.bound and header_matches(self.headers.classes[name].header, in_units)
+
     def classes(self, unit):
         bound = {
             c.qualified: c
@@ -89,8 +94,10 @@ class Generator:
         for one in bound.values():
             visit(one)
         for one in order:
-            base = next(b for b in one.bases if b in self.emitter.bound)
-            lines.append(self.emitter.class_(one, "m", base, self.omit))
+            base = next(b for b in one.bases if self.is_registered(b))
+            # What a tokenizer overrides is bound once, with the base class.
+            inherited = {m.name for m in self.headers.classes[base].methods} if base == "tape::text::Tokenizer" else ()
+            lines.append(self.emitter.class_(one, "m", base, self.omit, inherited))
         return lines
 
     def write(self, out):

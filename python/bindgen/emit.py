@@ -11,7 +11,7 @@ KEYWORDS = {
     "in": "in_features",
     "out": "out_features",
     "from": "source",
-    "global": "global_",
+    "except": "except_", "global": "global_",
     "is": "is_",
     "lambda": "lambda_",
     "pass": "pass_",
@@ -319,7 +319,7 @@ class Emitter:
     def class_(self, found, module, base, on_skip, skip=()):
         lines = [f'  nb::class_<{found.qualified}, {base}>({module}, "{found.name}", {doc_literal(found.comment)})']
         if not found.constructors and not found.is_abstract:
-            lines.append("      .def(nb::init<>())")
+            lines.append(f"      .def(DefaultConstructor<{found.qualified}>())")
         for constructor in [] if found.is_abstract else found.constructors:
             try:
                 text = self.callable(constructor, "construct", f"{found.qualified}*")

@@ -17,6 +17,15 @@ inline TensorOptions tensor_options(std::optional<DType> dtype, const std::optio
   return {dtype.value_or(f32), device ? parse_device(*device) : default_device()};
 }
 
+/// A constructor without arguments, for classes that have one: .def(DefaultConstructor<T>()).
+template <class T>
+struct DefaultConstructor : nb::def_visitor<DefaultConstructor<T>> {
+  template <class Class, class... Extra>
+  void execute(Class& type, const Extra&...) {
+    if constexpr (std::is_default_constructible_v<T>) type.def(nb::init<>());
+  }
+};
+
 /// Defines an operation as a function and as a method of Tensor, which is its first argument.
 template <class F, class... Extra>
 void define(nb::module_& m, nb::class_<Tensor>& tensor, const char* name, F function, const nb::arg& first,

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "bindings.h"
 
 namespace tape::python {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "training.h"
 
 #include <unistd.h>

@@ -61,6 +61,8 @@ class Error : public std::runtime_error {
 
 /// Throws an Error with a formatted message. `format` is a format string of fmt, with `{}` for each argument.
 [[noreturn]] void raise_formatted(ErrorKind kind, std::string_view format, std::span<const FormatArgument> arguments);
+
+/// raise_formatted() for any number of arguments; the compiler checks the format string.
 template <class... Args>
 [[noreturn]] void raise(ErrorKind kind, FormatString<std::type_identity_t<Args>...> format, const Args&... arguments) {
   raise_formatted(kind, format.text(), std::array<FormatArgument, sizeof...(Args)>{arguments...});

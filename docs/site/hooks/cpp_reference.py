@@ -11,27 +11,18 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import CppLexer
 
 TITLES = {
-    "autograd": "Tensors and gradients",
-    "autograd/diagnose": "Diagnosis",
-    "autograd/gradcheck": "Gradient checks",
-    "autograd/io": "Files",
-    "autograd/kernels/runtime/common": "Threads",
-    "autograd/ops": "Linear algebra and fallbacks",
-    "autograd/tape": "The tape",
-    "autograd/transforms": "Transforms",
-    "base": "Errors and terminals",
-    "nn": "Layers",
-    "optim": "Optimizers",
-    "inspect": "Inspection",
-    "text": "Text and tokenizers",
-    "models": "Model families",
-    "models/gguf": "GGUF",
-    "models/onnx": "ONNX",
+    "autograd": "Tensors and gradients", "autograd/diagnose": "Diagnosis", "autograd/gradcheck": "Gradient checks",
+    "autograd/io": "Files", "autograd/kernels/runtime/common": "Threads", "autograd/ops": "Linear algebra and fallbacks",
+    "autograd/tape": "The tape", "autograd/transforms": "Transforms", "base": "Errors and terminals", "nn": "Layers",
+    "nn/gradcheck": "Gradient checks of modules", "nn/norm": "Normalization", "models/encoder_decoders": "Encoder-decoders",
+    "models/folders": "Model folders", "models/sentence": "Sentence encoders", "optim": "Optimizers", "inspect": "Inspection",
+    "text": "Text and tokenizers", "models": "Model families", "models/gguf": "GGUF", "models/onnx": "ONNX",
 }
 PARTS = {
     "autograd": "Tensors and operations", "nn": "Layers", "optim": "Optimizers", "text": "Text", "models": "Models",
     "train": "Training", "inspect": "Inspection", "base": "Errors and terminals",
 }
+WORDS = {"Attributes", "Encoding", "Lines", "Number", "Padding", "Parts", "Positions", "Unique", "Values"}
 SHOWN = ("public", "protected")
 
 
@@ -161,7 +152,7 @@ class Reference:
 
     def _declarations(self, page, items):
         up = "../" * posixpath.dirname(page.path).count("/") + "../"
-        links = "".join(f'<a class="src" href="{up}source/{header}.html#L-{line}" title="{header}, line {line}">{line}</a>'
+        links = "".join(f'<a class="src" href="{up}source/{header}.html#L-{line}" title="{header}, line {line}">L{line}</a>'
                         for _, header, line in items[:1])
         return links + code("\n".join(text for text, _, _ in items))
 
@@ -223,7 +214,8 @@ class Reference:
                 return f"<ul>{inner}</ul>"
             case "listitem":
                 return f"<li>{inner}</li>"
-            case "ref" if child.get("refid") in self.anchors:
+            # Doxygen also links words that begin a sentence and happen to name a class.
+            case "ref" if child.get("refid") in self.anchors and not (inner in WORDS and (child.tail or "").startswith(" ")):
                 target, _, anchor = self.anchors[child.get("refid")].partition("#")
                 here = "" if target == page.path else posixpath.basename(target)[:-3] + ".html"
                 return f'<a href="{here}#{anchor}">{inner}</a>'

@@ -136,6 +136,8 @@ def on_page_content(html, page, **_):
     if path.startswith("source/"):
         path = path.removeprefix("source/").removesuffix(".md").removesuffix("/index")
         return html + source_pages.content(path, shown_sources)
+    # Griffe's only name for keyword arguments; "Options" in the docstrings.
+    html = html.replace("Other Parameters:", "Options:")
     html = re.sub(r"<table>.*?</table>", r'<div class="wide">\g<0></div>', html, flags=re.DOTALL)
     return formulas.typeset(html, katex)
 

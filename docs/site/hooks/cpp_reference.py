@@ -254,7 +254,7 @@ def template(node):
     for parameter in parameters:
         name = parameter.findtext("declname")
         default = squeeze(parameter.find("defval"))
-        names.append(squeeze(parameter.find("type")) + (f" {name}" if name else "") + (f" = {default}" if default else ""))
+        names.append(f"{squeeze(parameter.find('type'))} {name or ''}".strip() + (f" = {default}" if default else ""))
     return f"template <{', '.join(names)}>\n"
 
 

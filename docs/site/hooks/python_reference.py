@@ -36,7 +36,7 @@ def module_names(stub_folder):
 def statements(path, wanted):
     """Source text of the statements of a file that wanted() accepts."""
     # The stubs take names of parameters from C++, where they may be Python's keywords.
-    text = KEYWORD.sub(r"\1\2_: ", path.read_text())
+    text = path.read_text() if path.suffix == ".py" else KEYWORD.sub(r"\1\2_: ", path.read_text())
     lines = text.splitlines(keepends=True)
     for node in ast.parse(text).body:
         if wanted(node):
@@ -87,8 +87,13 @@ def merged(name, stub_folder):
     package, single = PACKAGE.joinpath(*parts), PACKAGE.joinpath(*parts).with_suffix(".py")
     files = [package / "__init__.py", *sorted(package.glob("_*.py"))] if package.is_dir() else [single]
     files = [path for path in dict.fromkeys(files) if path.is_file()]
+    names = set(re.findall(r"\w+", files[0].read_text())) if files else set()
+
+    def exported(node):
+        return public(node) and node.name in names
+
     docstring = (ast.get_docstring(ast.parse(files[0].read_text())) if files else "") or ""
-    code = [*(statements(stub, of_stub) if stub else ()), *(part for path in files for part in statements(path, public))]
+    code = [*(statements(stub, of_stub) if stub else ()), *(part for path in files for part in statements(path, exported))]
     body = implemented(QUALIFIED.sub("tapeformer." if parts else "", "\n".join(code)))
     body = re.sub(r"(?<![\w`.])(__\w+__)(?=\(?\)? )(?!.*def )", r"`\1`", body)
     body = re.sub(r"^(\s+)Options:$", r"\1Keyword Args:", body, flags=re.MULTILINE)

@@ -1,4 +1,5 @@
-// Opens every page of the site in Chromium: node browse.mjs SITE [--pictures FOLDER]
+// Opens every page of the site in Chromium: node browse.mjs SITE [--pictures FOLDER] [--only WORDS]
+// --only: of the pages, those whose path contains the words.
 // No page may request anything outside of SITE, report an error, or be wider than the screen, at 1440 and 390 pixels, light
 // and dark; the search must find a function; the explorer must start. The last line is "N passed, N failed".
 import { mkdirSync, readdirSync } from "node:fs";
@@ -9,7 +10,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const { chromium } = createRequire(join(here, "../../../inspect/web/package.json"))("playwright-core");
 const site = resolve(process.argv[2]);
-const pictures = process.argv[3] === "--pictures" ? resolve(process.argv[4]) : null;
+const after = (option) => (process.argv.includes(option) ? process.argv[process.argv.indexOf(option) + 1] : null);
+const only = after("--only") ?? "";
+const pictures = after("--pictures");
 const root = pathToFileURL(site).href;
 const looks = [
   { width: 1440, colorScheme: "light" },
@@ -23,6 +26,7 @@ const pages = readdirSync(site, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name.endsWith(".html"))
   .map((entry) => relative(site, join(entry.parentPath ?? entry.path, entry.name)))
   .filter((path) => !/^(try\/|source\/|404)/.test(path) || path === "source/nn/linear.h.html")
+  .filter((path) => path.includes(only))
   .sort();
 
 const browser = await chromium.launch({
@@ -88,16 +92,16 @@ for (const look of looks) {
   await context.close();
 }
 
-// The search, from disk and without a server.
+// The search, from disk and without a server. It reads keys, not only the field's value.
 {
   const { context, page, complaints } = await open(looks[0]);
-  await page.goto(`${root}/index.html`);
   for (const [words, target] of [
     ["log_softmax", "reference/"],
     ["gradcheck", "guide/checking_gradients.html"],
   ]) {
+    await page.goto(`${root}/index.html`);
     await page.click("[data-md-component=search-query]");
-    await page.fill("[data-md-component=search-query]", words);
+    await page.locator("[data-md-component=search-query]").pressSequentially(words);
     const found = page.locator(`.md-search-result__link[href*="${target}"]`).first();
     await found
       .waitFor({ state: "attached", timeout: 20000 })

@@ -100,6 +100,15 @@ Metrics metrics_of(const train::TextEmbeddingResult& result) {
 }
 
 void bind_training(nb::module_& m) {
+  using train::Diagnosis;
+  structure<Diagnosis>(m, "Diagnosis", "Whether a setup can overfit one batch.", "can_learn", &Diagnosis::can_learn,
+                       "Whether all values stayed finite and the loss fell at least half way to floor.", "first_loss",
+                       &Diagnosis::first_loss, "Loss of the first step.", "last_loss", &Diagnosis::last_loss,
+                       "Loss of the last step.", "floor", &Diagnosis::floor, "Minimum of the loss.", "no_gradient",
+                       &Diagnosis::no_gradient, "Trainable parameters that received no gradient.", "zero_gradient",
+                       &Diagnosis::zero_gradient, "Those whose gradient was zero in every observed step.", "dead",
+                       &Diagnosis::dead, "Units that are always 0.", "lines", &Diagnosis::lines,
+                       "The report as text, the verdict last.");
   nb::class_<TrainingResult> type(m, "TrainingResult", nb::dynamic_attr(),
                                   "Result of a training run. losses() reads the loss of each step from the run's log.");
   const auto define = [&type](const char* name, auto get, const char* doc) { type.def_prop_ro(name, get, doc); };

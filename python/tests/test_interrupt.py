@@ -56,7 +56,7 @@ except KeyboardInterrupt:
 TRAINER = """
 model = tape.nn.Linear(4, 1)
 adam = tape.optim.Adam(model.parameters())
-loader = tape.train.Loader(list(tape.randn(16, 4)), 4)
+loader = tape.train.Loader(list(tape.randn([16, 4])), 4)
 trainer = tape.train.Trainer(model, adam, steps=1_000_000, out="run", progress=False)
 try:
     trainer.fit(loader, lambda batch: (model(batch) * model(batch)).mean())

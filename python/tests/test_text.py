@@ -107,8 +107,8 @@ def test_stream_decoder_waits_for_whole_characters():
 
 def test_training(tmp_path):
     lines = ["the cat sat on the mat", "the dog sat on the log"] * 5
-    bpe = text.train_byte_level_bpe(lines, vocab_size=280, special_tokens=["<s>", "<pad>"])
-    assert bpe.vocab_size == 280 and bpe.bos_id == 0
+    bpe = text.train_byte_level_bpe(lines, vocab_size=270, special_tokens=["<s>", "<pad>"])
+    assert bpe.vocab_size == 270 and bpe.bos_id == 0
     assert bpe.decode(bpe.encode("the cat")) == "the cat"
     assert len(bpe.encode("the cat sat")) < len("the cat sat")
     bpe.save(str(tmp_path))
@@ -128,7 +128,7 @@ def test_given_vocabulary():
 def test_scores():
     hypotheses, references = ["the cat sat on the mat", "a dog"], ["the cat sat on a mat", "a dog"]
     score = text.bleu(hypotheses, references)
-    assert 60 < score.score < 80 and score.hyp_length == 8 and "tok:13a" in score.signature
+    assert 55 < score.score < 57 and score.hyp_length == 8 and "tok:13a" in score.signature
     assert text.bleu(references, references).score == pytest.approx(100)
     assert text.bleu(hypotheses, [references, hypotheses]).score == pytest.approx(100)
     assert text.chrf(hypotheses, references).name == "chrF2"

@@ -151,7 +151,7 @@ def test_task_errors(corpus, tmp_path):
 
 def regression(seed=1):
     tape.manual_seed(seed)
-    x = tape.randn(32, 4)
+    x = tape.randn([32, 4])
     y = x @ tape.tensor([[1.0], [-2.0], [0.5], [3.0]])
     model = tape.nn.Linear(4, 1)
     return model, list(zip(x, y))

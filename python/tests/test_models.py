@@ -293,7 +293,7 @@ def test_embed_of_an_encoder_without_pooling(tmp_path):
 
 def test_gguf(tmp_path):
     folder = copy_model(tmp_path, "writer", "gpt2")
-    run_command("export", "--model", folder, "--gguf", tmp_path / "writer.gguf")
+    run_command("export", "--model", folder, "--format", "gguf", "--out", tmp_path / "writer.gguf")
     loaded = tape.load(tmp_path / "writer.gguf")
     options = dict(temperature=0, max_new_tokens=12)
     assert loaded.generate("one two", **options) == tape.load(folder).generate("one two", **options)

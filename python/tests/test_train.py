@@ -157,20 +157,23 @@ def regression(seed=1):
     return model, list(zip(x, y))
 
 
-def train_regression(**options):
+def evaluate_regression():
+    return {"loss": 1.0, "error": 0.5}
+
+
+def train_regression(evaluate=None, **options):
     model, examples = regression()
     adam = tape.optim.Adam(model.parameters(), lr=0.1)
     loader = tape.train.Loader(examples, batch_size=8)
     trainer = tape.train.Trainer(model, adam, seed=1, progress=False, **options)
-    return model, trainer.fit(
-        loader, lambda batch: tape.mse_loss(model(batch[0]), batch[1]), lambda: {"loss": 1.0, "error": 0.5}
-    )
+    return model, trainer.fit(loader, lambda batch: tape.mse_loss(model(batch[0]), batch[1]), evaluate)
 
 
 def test_trainer(tmp_path):
     steps, checkpoints = [], []
     model, result = train_regression(steps=60, on_step=steps.append, clip_norm=10)
-    assert result.steps == 60 and result.loss < 0.5 and result.metrics == {"loss": 1.0, "error": 0.5}
+    assert result.steps == 60 and result.loss < steps[0]["loss"] and result.metrics == {}
+    assert train_regression(evaluate_regression, steps=3)[1].metrics == {"loss": 1.0, "error": 0.5}
     assert [event["step"] for event in steps] == list(range(1, 61)) and steps[0]["tokens"] == 8
     assert steps[3]["epoch"] == 1 and steps[0]["loss"] > steps[-1]["loss"]
     # In two parts: the same bits.

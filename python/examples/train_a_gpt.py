@@ -7,7 +7,7 @@ model = tape.models.Gpt(vocab=10, d_model=32, layers=2, heads=4, max_length=16, 
 adamw = tape.optim.AdamW(model.parameters(), lr=3e-3)
 schedule = tape.optim.CosineSchedule(adamw, warmup=20, total=200)
 for step in range(1, 201):
-    ids = (tape.randint(0, 10, (16, 1)) + tape.arange(17)) % 10  # 7 8 9 0 1 ...
+    ids = tape.remainder(tape.randint(0, 10, (16, 1)) + tape.tensor(list(range(17))), 10)  # 7 8 9 0 1 ...
     loss = tape.cross_entropy(model(ids[:, :16]), ids[:, 1:])
     adamw.zero_grad()
     loss.backward()

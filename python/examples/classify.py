@@ -2,6 +2,14 @@
 
 For a model of Hugging Face: tape.load("sst2").classify("A wonderful film."); to fine-tune one:
 init="bert-base-uncased".
+
+Prints:
+360 training lines with 2 labels, 40 validation lines, 12 batches per epoch
+...
+step 36  valid loss 0...  accuracy 1  macro_f1 1  (best so far)
+{'valid_accuracy': 1.0, 'valid_loss': 0..., 'valid_macro_f1': 1.0}
+{'label': 'good', 'score': 0...}
+[[{'label': 'bad', 'score': 0...
 """
 
 import pathlib

@@ -1,4 +1,16 @@
-"""Trains tokenizers, encodes and decodes, and makes padded batches."""
+"""Trains tokenizers, encodes and decodes, and makes padded batches.
+
+Prints:
+ByteLevelBpe(274 tokens) [259, 270, 265] ['the', 'Ġcat', 'Ġsat'] the cat sat
+{'attention_mask': tensor([[1, 1, 1, 1, 1, 1, 1, 0, 0, 0],
+...
+['[CLS]', 'the', 'cat', '##s', '[SEP]', 'cat', '[SEP]'] [0, 0, 0, 0, 0, 1, 1]
+text: cats
+normalized: cats
+words: |cats|
+  cats -> cat (6) ##s (7)
+tokens: cat (6) ##s (7)
+"""
 
 import tapeformer as tape
 

@@ -1,4 +1,10 @@
-"""Trains a GPT with a loop of one's own: it learns to count."""
+"""Trains a GPT with a loop of one's own: it learns to count.
+
+Prints:
+step 100  loss 0.0...
+step 200  loss 0.0...
+7 8 9 -> 0
+"""
 
 import tapeformer as tape
 

@@ -1,6 +1,13 @@
 """Trains a translator of German number words to English in well under a minute, and translates numbers it has not seen.
 
 For a model of Hugging Face: tape.load("opus-mt-de-en").translate(["Guten Morgen!"])
+
+Prints:
+20000 training pairs, 100 validation pairs, vocabulary of 208 tokens, 243 batches per epoch; ... parameters
+...
+TrainingResult(600 steps ..., valid_bleu ..., valid_loss ..., folder ...)
+... of 100 exact; achthundertelftausendvierhunderteins -> eight hundred eleven thousand four hundred one
+chrF ...
 """
 
 import pathlib

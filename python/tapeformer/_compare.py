@@ -29,7 +29,7 @@ def compare(
         report = tape.compare(torch_layer, tape_layer, torch.randn(2, 5, 16))
         print(report)
 
-    Both run in f64 and in evaluation mode, and are restored afterwards, but for the gradients of this library's
+    Both run in f64 and in evaluation mode, and are restored afterwards, except the gradients of this library's
     module, which are cleared. Weights are matched by name and shape: names
     that both sides have, packed projections of torch.nn.MultiheadAttention, transposed weights of Conv1D, then similar
     names of equal shape, which the report lists. Gradients are those of the sum of the output times random numbers.

@@ -4,6 +4,20 @@
 #include "casters.h"
 #include "enumerations.h"
 
+namespace nanobind::detail {
+
+/// A layer that C++ constructed is of a private subclass of the class it was declared with; Python sees the declared
+/// class, or Module if that is not bound.
+template <>
+struct type_hook<tape::nn::Module> {
+  static const std::type_info* get(const tape::nn::Module* module) {
+    const std::type_info* const type = module ? &module->type() : &typeid(tape::nn::Module);
+    return NB_CALL(nb_type_lookup)(NB_CTX, type) ? type : &typeid(tape::nn::Module);
+  }
+};
+
+}  // namespace nanobind::detail
+
 namespace nb = nanobind;
 
 namespace tape::python {
@@ -94,6 +108,7 @@ void bind_inspect(nb::module_& m);
 void bind_random(nb::module_& m);
 void bind_mask(nb::module_& m);
 void bind_module(nb::module_& m);
+void bind_layers(nb::module_& m);
 void bind_optimizer(nb::module_& m);
 void bind_command(nb::module_& m);
 void bind_tokenizer(nb::module_& m);

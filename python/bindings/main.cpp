@@ -57,6 +57,7 @@ NB_MODULE(_tapeformer, m) {
   nb::module_ nn = sub(m, "nn"), optim = sub(m, "optim"), text = sub(m, "text"), models = sub(m, "models"),
               train = sub(m, "train");
   bind_module(nn);
+  bind_layers(nn);
   bind_optimizer(optim);
   bind_tokenizer(text);
   bind_gradcheck(m);

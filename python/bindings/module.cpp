@@ -4,20 +4,6 @@
 
 #include <nanobind/trampoline.h>
 
-namespace nanobind::detail {
-
-/// A layer that C++ constructed is of a private subclass of the class it was declared with; Python sees the declared
-/// class, or Module if that is not bound.
-template <>
-struct type_hook<tape::nn::Module> {
-  static const std::type_info* get(const tape::nn::Module* module) {
-    const std::type_info* const type = module ? &module->type() : &typeid(tape::nn::Module);
-    return NB_CALL(nb_type_lookup)(NB_CTX, type) ? type : &typeid(tape::nn::Module);
-  }
-};
-
-}  // namespace nanobind::detail
-
 namespace tape::python {
 namespace {
 
@@ -260,97 +246,9 @@ void bind_hooks(ModuleClass& type) {
   type.def("remove_hook", &Module::remove_hook, arg("handle"), "Does nothing if the hook is already removed.");
 }
 
-void bind_sequential(nb::module_& m) {
-  const auto append = [](nn::Sequential& self, nb::handle step) {
-    auto run = nb::cast<nn::Sequential::Function>(step);
-    if (nb::isinstance<Module>(step))
-      self.add(nb::cast<std::shared_ptr<Module>>(step), std::move(run));
-    else
-      self.add(std::move(run));
-  };
-  nb::class_<nn::Sequential, Module>(
-      m, "Sequential",
-      "Runs modules and functions of one tensor one after another. Names are positions, and functions count.")
-      .def(
-          "__init__",
-          [append](nn::Sequential* self, const nb::args& steps) {
-            new (self) nn::Sequential();
-            for (nb::handle step : steps) append(*self, step);
-          },
-          arg("steps"))
-      .def("append", append, arg("step"), "Appends a module or a function of one tensor.")
-      .def("forward", &nn::Sequential::forward, arg("x"), release, "The last step's output.")
-      .def("__len__", &nn::Sequential::size)
-      .def(
-          "__getitem__",
-          [](nb::handle self, int64_t position) {
-            const int64_t size = nb::cast<nn::Sequential&>(self).size();
-            return self.attr("__getattr__")(std::to_string(position < 0 ? position + size : position));
-          },
-          arg("position"), "The module at a position.");
-}
-
-/// A pooling layer; `more` sets the options that only its kind has.
-template <class Layer, class Options, class... Extra, class F>
-void bind_pool(nb::module_& m, const char* name, const char* doc, const F& more, const Extra&... extra) {
-  const auto construct = [more](Layer* self, const SpatialSizes& kernel, const SpatialSizes& stride,
-                                const SpatialSizes& padding, bool ceil_mode, auto... given) {
-    Options options{.stride = stride, .padding = padding};
-    options.ceil_mode = ceil_mode;
-    more(options, given...);
-    new (self) Layer(kernel, options);
-  };
-  const auto init = [&](auto function) {
-    nb::class_<Layer, Module>(m, name, doc)
-        .def("__init__", function, arg("kernel"), nb::kw_only(), arg("stride").none() = nb::none(), arg("padding") = 0,
-             arg("ceil_mode") = false, extra...)
-        .def(
-            "forward", [](Layer& self, const Tensor& x) { return self.forward(x); }, arg("x"), release);
-  };
-  if constexpr (std::same_as<Options, MaxPoolOptions>)
-    init([construct](Layer* self, const SpatialSizes& kernel, const SpatialSizes& stride, const SpatialSizes& padding,
-                     bool ceil_mode,
-                     const SpatialSizes& dilation) { construct(self, kernel, stride, padding, ceil_mode, dilation); });
-  else
-    init([construct](Layer* self, const SpatialSizes& kernel, const SpatialSizes& stride, const SpatialSizes& padding,
-                     bool ceil_mode, bool count) { construct(self, kernel, stride, padding, ceil_mode, count); });
-}
-
-void bind_pools(nb::module_& m) {
-  const auto dilated = [](MaxPoolOptions& options, const SpatialSizes& dilation) { options.dilation = dilation; };
-  const auto counted = [](AvgPoolOptions& options, bool count) { options.count_include_pad = count; };
-  const char* const most = "Maximum of each window; as max_pool1d() and max_pool2d().";
-  const char* const mean = "Mean of each window; as avg_pool1d() and avg_pool2d().";
-  bind_pool<nn::MaxPool1d, MaxPoolOptions>(m, "MaxPool1d", most, dilated, arg("dilation") = 1);
-  bind_pool<nn::MaxPool2d, MaxPoolOptions>(m, "MaxPool2d", most, dilated, arg("dilation") = 1);
-  bind_pool<nn::AvgPool1d, AvgPoolOptions>(m, "AvgPool1d", mean, counted, arg("count_include_pad") = true);
-  bind_pool<nn::AvgPool2d, AvgPoolOptions>(m, "AvgPool2d", mean, counted, arg("count_include_pad") = true);
-}
-
-void bind_positions(nb::module_& m) {
-  nb::class_<nn::Positions>(m, "Positions",
-                            "Positions of a call's tokens in their texts: counted from 0, from a first one on, or one "
-                            "per token, ids [B, T] or [T].")
-      .def(nb::init<>())
-      .def(nb::init<int64_t>(), arg("first"))
-      .def(nb::init<const Tensor&>(), arg("ids"));
-  nb::implicitly_convertible<int64_t, nn::Positions>();
-  nb::implicitly_convertible<Tensor, nn::Positions>();
-  nb::class_<nn::KeyValueCache>(m, "KeyValueCache",
-                                "Keys and values of the positions that B sequences have seen so far.")
-      .def(nb::init<>())
-      .def(nb::init<Tensor, Tensor>(), arg("keys"), arg("values"))
-      .def_prop_ro("length", &nn::KeyValueCache::length, "Number of positions seen.")
-      .def("keys", &nn::KeyValueCache::keys, "[B, size, kv_heads D].")
-      .def("values", &nn::KeyValueCache::values, "[B, size, kv_heads D].")
-      .def("append", &nn::KeyValueCache::append, arg("keys"), arg("values"),
-           "Appends the next positions [B, T, kv_heads D].");
-}
-
 }  // namespace
 
 void bind_module(nb::module_& m) {
-  bind_positions(m);
   nb::class_<NewParameter, Tensor>(m, "Parameter",
                                    "A tensor that a module trains: assign it to an attribute of the module.")
       .def(
@@ -437,52 +335,6 @@ void bind_module(nb::module_& m) {
   type.def_prop_rw("name", &Module::name, &Module::set_name, "The name that its owner gave it; '' for a root.");
   bind_state(type);
   bind_hooks(type);
-  bind_sequential(m);
-  bind_pools(m);
-}
-
-void bind_optimizer(nb::module_& m) {
-  using optim::Optimizer;
-  using optim::Schedule;
-  nb::class_<optim::ParameterGroup>(m, "ParameterGroup", "Parameters with settings of their own.")
-      .def(
-          "__init__",
-          [](optim::ParameterGroup* self, const Tensors& parameters, double lr_factor,
-             std::optional<double> weight_decay) {
-            new (self)
-                optim::ParameterGroup{.parameters = parameters, .lr_factor = lr_factor, .weight_decay = weight_decay};
-          },
-          arg("parameters"), nb::kw_only(), arg("lr_factor") = 1.0, arg("weight_decay").none() = nb::none());
-  nb::class_<Optimizer>(m, "Optimizer", "Base class of optimizers: parameters and the state of each between steps.")
-      .def_prop_rw("lr", &Optimizer::lr, &Optimizer::set_lr, "Learning rate of the next step.")
-      .def_prop_ro("initial_lr", &Optimizer::initial_lr, "The lr that schedules start from.")
-      .def(
-          "step", [](Optimizer& self, double gradient_scale) { self.step({.gradient_scale = gradient_scale}); },
-          nb::kw_only(), arg("gradient_scale") = 1.0, release,
-          "Updates every parameter that has a gradient. Error (numeric) with the parameter's name for NaN and "
-          "infinity.")
-      .def("zero_grad", &Optimizer::zero_grad, "Discards all gradients.")
-      .def("parameters", &Optimizer::parameters, "The parameters of all groups, in order.")
-      .def("group_count", &Optimizer::group_count, "Number of groups.")
-      .def(
-          "set_group",
-          [](Optimizer& self, size_t number, double lr_factor, double weight_decay) {
-            self.set_group(number, {.lr_factor = lr_factor, .weight_decay = weight_decay});
-          },
-          arg("number"), nb::kw_only(), arg("lr_factor") = 1.0, arg("weight_decay") = 0.0,
-          "Changes a group's settings from the next step on.")
-      .def("state_dict", &Optimizer::state_dict, "Everything for an exact resume, by name.")
-      .def("load_state_dict", &Optimizer::load_state_dict, arg("state"),
-           "Copies a state in. Error (format) lists all that does not fit.");
-  nb::class_<Schedule>(m, "Schedule",
-                       "Sets an optimizer's lr before each of its steps, with a formula of the step, counted from 1.")
-      .def(nb::init<Optimizer&, std::function<double(int64_t)>>(), arg("optimizer"), arg("formula"),
-           nb::keep_alive<1, 2>())
-      .def("step", &Schedule::step, "Sets the lr of the optimizer's next step; call it after the optimizer's step().")
-      .def_prop_rw("last_step", &Schedule::last_step, &Schedule::set_last_step,
-                   "Number of steps done: the only state to save.")
-      .def_prop_ro("lr", &Schedule::lr, "The lr of the optimizer's next step.")
-      .def("lr_at", &Schedule::lr_at, arg("step"), "The formula's lr for any step, counted from 1.");
 }
 
 }  // namespace tape::python

@@ -135,8 +135,9 @@ class Module : NonCopyable {
   /// Returns the parts of this module itself by name, without those of its children.
   /// @{
   std::vector<std::pair<std::string, Module*>> named_children() const;
-  /// A parameter or buffer; null if there is none of this name.
-  Tensor* tensor(std::string_view name);
+  /// Null if there is none of this name.
+  Tensor* parameter(std::string_view name);
+  Tensor* buffer(std::string_view name);
   /// @}
   /// Whether this module itself, not a descendant, has a hook of any kind.
   bool has_hooks() const { return !pre_hooks_.empty() || !hooks_.empty() || !backward_hooks_.empty(); }

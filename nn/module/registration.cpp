@@ -40,10 +40,14 @@ std::vector<std::pair<std::string, Module*>> Module::named_children() const {
   return children;
 }
 
-Tensor* Module::tensor(std::string_view name) {
-  for (Entry& entry : entries_)
-    if (entry.name == name) return entry.parameter ? entry.parameter : entry.buffer;
-  return nullptr;
+Tensor* Module::parameter(std::string_view name) {
+  const auto found = std::ranges::find(entries_, name, &Entry::name);
+  return found == entries_.end() ? nullptr : found->parameter;
+}
+
+Tensor* Module::buffer(std::string_view name) {
+  const auto found = std::ranges::find(entries_, name, &Entry::name);
+  return found == entries_.end() ? nullptr : found->buffer;
 }
 
 }  // namespace tape::nn

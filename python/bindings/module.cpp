@@ -105,7 +105,9 @@ nb::object child_of(nb::handle self, const Module& module, const std::string& na
 /// Parameters, buffers and children of layers written in C++; Python's own attributes are found before.
 nb::object get_attribute(nb::handle self, const std::string& name) {
   auto& module = nb::cast<Module&>(self);
-  if (const Tensor* const tensor = module.tensor(name)) return tensor->defined() ? nb::cast(*tensor) : nb::none();
+  const Tensor* tensor = module.parameter(name);
+  if (!tensor) tensor = module.buffer(name);
+  if (tensor) return tensor->defined() ? nb::cast(*tensor) : nb::none();
   if (nb::object child = child_of(self, module, name)) return child;
   throw nb::attribute_error(
       fmt::format("'{}' object has no attribute '{}'", nb::cast<std::string>(self.type().attr("__name__")), name)
@@ -120,7 +122,7 @@ nb::list named_objects(nb::handle self, const std::vector<std::pair<std::string,
 }
 
 bool is_registered(Module& module, const std::string& name) {
-  if (module.tensor(name)) return true;
+  if (module.parameter(name) || module.buffer(name)) return true;
   for (const auto& [child_name, child] : module.named_children())
     if (child_name == name) return true;
   return false;
@@ -132,27 +134,19 @@ void set_attribute(nb::handle self, nb::str key, nb::handle value) {
   auto& module = nb::cast<Module&>(self);
   const std::string name = key.c_str();
   const bool parameter = nb::isinstance<NewParameter>(value), child = nb::isinstance<Module>(value);
-  if (is_registered(module, name)) {
-    Tensor* const present = module.tensor(name);
-    if (present && !parameter && nb::isinstance<Tensor>(value)) {
-      // As in PyTorch, a buffer takes another tensor; a parameter does not become one silently.
-      bool is_parameter = false;
-      for (const NamedTensor& named : module.named_parameters()) is_parameter |= named.name == name;
-      if (is_parameter)
-        raise(ErrorKind::config,
-              "module: \"{}\" is a parameter; assign an nn.Parameter, or write its values with set_data()", name);
-      *present = nb::cast<Tensor>(value);
+  if (!parameter && nb::isinstance<Tensor>(value)) {
+    // As in PyTorch, a buffer takes another tensor; a parameter does not become one silently.
+    if (module.parameter(name))
+      raise(ErrorKind::config,
+            "module: \"{}\" is a parameter; assign an nn.Parameter, or write its values with set_data()", name);
+    if (Tensor* const buffer = module.buffer(name)) {
+      *buffer = nb::cast<Tensor>(value);
       return;
-    } else {
-      module.unregister(name);
-      if (parameter) module.register_parameter(name, nb::cast<Tensor>(value));
-      if (child) module.register_module(name, nb::cast<std::shared_ptr<Module>>(value));
     }
-  } else if (parameter) {
-    module.register_parameter(name, nb::cast<Tensor>(value));
-  } else if (child) {
-    module.register_module(name, nb::cast<std::shared_ptr<Module>>(value));
   }
+  if (is_registered(module, name)) module.unregister(name);
+  if (parameter) module.register_parameter(name, nb::cast<Tensor>(value));
+  if (child) module.register_module(name, nb::cast<std::shared_ptr<Module>>(value));
   nb::handle stored = value;
   if (parameter) {
     if (!nb::cast<nb::dict>(self.attr("__dict__")).contains(key)) return;

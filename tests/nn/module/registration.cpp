@@ -25,8 +25,10 @@ TEST(Registration, PartsAreListedSavedAndConverted) {
   EXPECT_EQ(parameters[1].name, "inner.weight");
   EXPECT_EQ(module.named_buffers()[0].name, "count");
   EXPECT_EQ(module.state_dict().size(), 3u);
-  EXPECT_TRUE(module.tensor("weight")->is(weight));
-  EXPECT_EQ(module.tensor("inner"), nullptr);
+  EXPECT_TRUE(module.parameter("weight")->is(weight));
+  EXPECT_EQ(module.parameter("count"), nullptr);
+  EXPECT_EQ(module.buffer("count")->dtype(), i64);
+  EXPECT_EQ(module.parameter("inner"), nullptr);
   ASSERT_EQ(module.named_children().size(), 1u);
   EXPECT_EQ(module.named_children()[0].first, "inner");
   module.to(f64);

@@ -14,8 +14,10 @@ namespace {
 
 using Ids = std::vector<int64_t>;
 
-Tensor said_of(const SequenceClassifier& model, const Tensor& logits) {
-  switch (model.problem_type()) {
+}  // namespace
+
+Tensor label_values(const Tensor& logits, ProblemType problem) {
+  switch (problem) {
     case ProblemType::regression:
       return logits;
     case ProblemType::multi_label_classification:
@@ -26,15 +28,13 @@ Tensor said_of(const SequenceClassifier& model, const Tensor& logits) {
   return softmax(logits, -1);
 }
 
-}  // namespace
-
 std::vector<std::vector<double>> classify(SequenceClassifier& model, std::span<const Ids> sequences,
                                           std::span<const Ids> type_ids, const ClassifyOptions& options) {
   std::vector<std::vector<double>> found(sequences.size());
   for_each_row(
       "classify", *model.base, {sequences, type_ids}, options.batch_tokens,
       [&](const Tensor& ids, const Mask& mask, const Tensor& segments) {
-        return said_of(model, cast(model(ids, mask, segments), f64));
+        return label_values(cast(model(ids, mask, segments), f64), model.problem_type());
       },
       [&](size_t place, std::span<const double> row) { found[place].assign(row.begin(), row.end()); });
   return found;

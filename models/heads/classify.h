@@ -11,8 +11,12 @@ struct ClassifyOptions {
   int64_t batch_tokens = 4096;  ///< tokens per batch, including padding
 };
 
-/// Probabilities [num_labels] of each sequence, in the given order: softmax(logits), or sigmoid(logits) for multi-label
-/// classification, or the values of a regression (SequenceClassifier::problem_type()); none for an empty sequence.
+/// What logits [..., num_labels] mean: probabilities by softmax, or by sigmoid for multi-label classification; the
+/// values of a regression.
+Tensor label_values(const Tensor& logits, ProblemType problem);
+
+/// Probabilities [num_labels] of each sequence, in the given order, or the values of a regression: label_values() of
+/// SequenceClassifier::problem_type(); none for an empty sequence.
 /// `sequences` are ids from the tokenizer, with their segments in `type_ids`, which may be empty for all 0. They are
 /// sorted by length into batches; results do not depend on the batch (up to the rounding of differently sized
 /// products).

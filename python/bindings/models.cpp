@@ -2,6 +2,7 @@
 #include "models/folders/tokenizer_fit.h"
 #include "models/gguf/names.h"
 #include "models/gguf/tokenizer.h"
+#include "models/heads/length_batches.h"
 
 namespace tape::python {
 namespace {
@@ -92,6 +93,21 @@ void bind_folders(nb::module_& m) {
   m.def("base_model_folder", &models::base_model_folder, arg("folder"),
         "Folder of the base model of a folder of adapters. Error (config) if there is none.");
   m.def("_label_names", &label_names, arg("model"));
+  m.def(
+      "_has_pooling", [](const std::string& folder) { return models::read_pooling(folder).has_value(); },
+      arg("folder"));
+  m.def(
+      "_batches_by_length",
+      [](const std::vector<int64_t>& lengths, int64_t batch_tokens) {
+        return models::batches_by_length(lengths, batch_tokens);
+      },
+      arg("lengths"), arg("batch_tokens"));
+  m.def(
+      "_padded_rows",
+      [](const std::vector<std::vector<int64_t>>& rows, const std::vector<int64_t>& which, int64_t padding_id) {
+        return models::padded_rows(rows, which, padding_id);
+      },
+      arg("rows"), arg("which"), arg("padding_id"));
   m.def("_check_tokenizer_fits", &models::check_tokenizer_fits, arg("folder"), arg("tokenizer"), arg("key"),
         arg("vocab"));
 }

@@ -80,7 +80,7 @@ def load(folder, *, device=None, adapter=None, source_language="", target_langua
 
 
 def _load_model(path):
-    if (path / "modules.json").exists() or (path / "1_Pooling").exists():
+    if models._has_pooling(str(path)):
         return models.load_sentence_encoder(str(path))
     return models.load_model(str(path))
 
@@ -404,11 +404,9 @@ class LoadedModel:
         return [_ranked(names, row, top_k) for row in found]
 
     def _classified_images(self, pixels, top_k):
-        logits = self._model(pixels)
-        kind = self._model.problem_type()
-        values = {"single_label": lambda: logits.softmax(-1), "multi_label": logits.sigmoid}.get(kind, lambda: logits)()
+        values = models.label_values(self._model(pixels).double(), self._model.problem_type())
         names = models._label_names(self._model)
-        return [_ranked(names, row, top_k) for row in values.double().cpu().tolist()]
+        return [_ranked(names, row, top_k) for row in values.tolist()]
 
     def _labeled_words(self, many, top_k, batch_tokens):
         names = models._label_names(self._model)
@@ -455,18 +453,11 @@ class LoadedModel:
     def _means(self, many, batch_tokens):
         encoder = _encoder(self._model)
         ids = [self._tokenizer.encode(one, max_length=encoder.max_length()) for one in many]
-        order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
-        rows = [None] * len(ids)
-        while order:
-            longest = max(len(ids[order[0]]), 1)
-            part, order = order[: max(batch_tokens // longest, 1)], order[max(batch_tokens // longest, 1) :]
-            padding = encoder.options().padding_id
-            padded = _tapeformer.tensor(
-                [ids[i] + [padding] * (longest - len(ids[i])) for i in part], dtype=_tapeformer.i64
-            )
+        rows = [_tapeformer.zeros((encoder.width(),)) for _ in ids]  # of texts without tokens
+        for places in models._batches_by_length([len(of_text) for of_text in ids], batch_tokens):
+            padded = models._padded_rows(ids, places, encoder.options().padding_id)
             mask = encoder.padding(padded)
-            vectors = models.sentence_pool(encoder(padded, mask), mask, ["mean"])
-            for place, vector in zip(part, vectors):
+            for place, vector in zip(places, models.sentence_pool(encoder(padded, mask), mask, ["mean"])):
                 rows[place] = vector
         return _tapeformer.stack(rows)
 

@@ -100,6 +100,8 @@ def test_vision():
     assert models.Vit(**sizes)(pixels).shape == (2, 5, 8)
     classifier = models.ImageClassifier(vit=models.VitConfig(**sizes), num_labels=3)
     check_gradients(classifier.loss(classifier(pixels), tape.tensor([0, 2])), classifier)
+    ranked = tape.LoadedModel(classifier.eval(), None).classify(pixels, top_k=None)
+    assert [sum(label["score"] for label in of_image) for of_image in ranked] == pytest.approx([1, 1])
 
 
 def test_errors_name_the_option():

@@ -1,5 +1,7 @@
 """Gradient checks of functions and modules, of this library and of PyTorch."""
 
+from inspect import signature
+
 from . import _html, _tapeformer, _torch
 from ._tapeformer import GradcheckReport, Tensor
 
@@ -62,71 +64,28 @@ def gradcheck(
 
     Error (numeric) if f returns different values for the same inputs, (dtype) for inputs of different types, (graph) if
     two inputs overlap in memory or one was computed from the other."""
-    options = dict(
-        eps=eps,
-        rtol=rtol,
-        atol=atol,
-        seed=seed,
-        max_elements=max_elements,
-        allow_zero=list(allow_zero),
-        names=list(names),
-        directions=directions,
-        shadow=shadow,
-        f32_rtol=f32_rtol,
-        progress=progress,
-        max_seconds=max_seconds,
-        blame=blame,
-    )
-    return _check("gradcheck", f, inputs, False, options)
+    options = dict(locals())
+    return _check("gradcheck", options.pop("f"), options.pop("inputs"), False, options)
 
 
-def gradgradcheck(
-    f,
-    inputs,
-    *,
-    eps=1e-6,
-    rtol=1e-6,
-    atol=1e-8,
-    seed=1,
-    max_elements=0,
-    allow_zero=(),
-    names=(),
-    directions=0,
-    shadow=None,
-    f32_rtol=1e-3,
-    progress=None,
-    max_seconds=0.0,
-    blame=True,
-) -> GradcheckReport:
+def gradgradcheck(f, inputs, **options) -> GradcheckReport:
     """Checks second derivatives: gradcheck() of the gradients of sum(f(*inputs) * v) with respect to the inputs and v,
     which is named "head". Second derivatives may be zero, as those of a linear function are.
 
     If the check fails, the report lists the operations whose first derivatives are wrong or, if there are none, those
     whose gradients cannot be differentiated, because of a detach() or a value passed as a constant."""
-    options = dict(
-        eps=eps,
-        rtol=rtol,
-        atol=atol,
-        seed=seed,
-        max_elements=max_elements,
-        allow_zero=list(allow_zero),
-        names=list(names),
-        directions=directions,
-        shadow=shadow,
-        f32_rtol=f32_rtol,
-        progress=progress,
-        max_seconds=max_seconds,
-        blame=blame,
-    )
-    return _check("gradgradcheck", f, inputs, True, options)
+    given = gradgradcheck.__signature__.bind(f, inputs, **options)  # a TypeError for others
+    return _check("gradgradcheck", f, inputs, True, {**gradcheck.__kwdefaults__, **given.kwargs})
 
 
+gradgradcheck.__signature__ = signature(gradcheck)
 gradcheck.__doc__ += _OPTIONS
 gradgradcheck.__doc__ += _OPTIONS
 
 
 def _check(operation, f, inputs, second, options):
     inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    options.update(allow_zero=list(options["allow_zero"]), names=list(options["names"]))
     if options["names"] and len(options["names"]) != len(inputs):
         raise ValueError(f"{operation}: got {len(options['names'])} names for {len(inputs)} inputs")
     if _torch.is_function(f) or any(_torch.is_tensor(value) for value in inputs):

@@ -33,6 +33,14 @@ class Doubled(tape.Function):
         return grad * x * 4
 
 
+def test_options_are_those_of_both_checks():
+    x = [tape.tensor([0.5], dtype=tape.f64)]
+    assert tape.gradgradcheck(lambda x: x**3, x, rtol=1e-4, names=["y"]).variables[0].name == "y"
+    for check in (tape.gradcheck, tape.gradgradcheck):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'tolerance'"):
+            check(lambda x: x, x, tolerance=1)
+
+
 def test_a_right_gradient_passes():
     report = tape.gradcheck(lambda x, y: (x * y).sin(), [values(2, 3), values(2, 3)])
     assert report and report.ok

@@ -3,13 +3,7 @@
 # With INSTALL the tree is installed from that build tree first. With EXAMPLE, SOURCE is the folder of an example, whose
 # program must print the text file next to it.
 file(REMOVE_RECURSE ${FOLDER})
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT status EQUAL 0)
-    message(FATAL_ERROR "${ARGN} exited with ${status}:\n${output}")
-  endif()
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 if(INSTALL)
   file(REMOVE_RECURSE ${TREE})

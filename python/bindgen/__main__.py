@@ -36,7 +36,9 @@ class Generator:
     def __init__(self, headers):
         self.headers = headers
         self.omitted = {}
-        derived = [name for name, found in headers.classes.items() if found.name != "Layer" and set(BASES) & set(found.bases)]
+        derived = [
+            name for name, found in headers.classes.items() if found.name != "Layer" and set(BASES) & set(found.bases)
+        ]
         self.emitter = Emitter(headers, [*BOUND_BY_HAND, *derived])
 
     def omit(self, name, reason):
@@ -50,7 +52,11 @@ class Generator:
             try:
                 if unit.run_as_task and not function.name.startswith(("train_", "examine_")):
                     continue
-                text = self.emitter.task(function) if unit.run_as_task else self.emitter.callable(function, function.qualified)
+                text = (
+                    self.emitter.task(function)
+                    if unit.run_as_task
+                    else self.emitter.callable(function, function.qualified)
+                )
             except Unsupported as missing:
                 self.omit(function.qualified, str(missing))
                 continue
@@ -70,7 +76,11 @@ class Generator:
     def is_registered(self, name):
         """Whether a class is bound by a unit or by hand, unlike intermediate classes whose headers are in no unit."""
         in_units = [pattern for unit in UNITS for pattern in unit.headers]
-        return name in BOUND_BY_HAND or name in self.emitter.bound and header_matches(self.headers.classes[name].header, in_units)
+        return (
+            name in BOUND_BY_HAND
+            or name in self.emitter.bound
+            and header_matches(self.headers.classes[name].header, in_units)
+        )
 
     def classes(self, unit):
         bound = {
@@ -129,11 +139,18 @@ class Generator:
             ]
             for name in ready:
                 values.append(remaining.pop(name)[3].replace("(m, ", "(root, "))
-        write(out / "values.cpp", 
-            PREAMBLE + "void bind_values(nb::module_& root) {\n" + "\n".join(values) + "}\n\n}  // namespace tape::python\n")
+        write(
+            out / "values.cpp",
+            PREAMBLE
+            + "void bind_values(nb::module_& root) {\n"
+            + "\n".join(values)
+            + "}\n\n}  // namespace tape::python\n",
+        )
         for unit, (functions, classes) in bodies.items():
             preamble = PREAMBLE.replace("bindings.h", "training.h") if unit.run_as_task else PREAMBLE
-            source = preamble + f"void bind_{unit.name}(nb::module_ m, [[maybe_unused]] nb::class_<Tensor>& tensor) {{\n"
+            source = (
+                preamble + f"void bind_{unit.name}(nb::module_ m, [[maybe_unused]] nb::class_<Tensor>& tensor) {{\n"
+            )
             if unit.module:  # for the names in default values
                 source += f"  using namespace tape::{unit.module.replace('.', '::')};\n"
             source += "\n".join(classes + functions) + "\n}\n\n}  // namespace tape::python\n"
@@ -163,10 +180,15 @@ class Generator:
             for u in UNITS
         )
         declared = "\n".join(f"void bind_{u.name}(nb::module_ m, nb::class_<Tensor>& tensor);" for u in UNITS)
-        write(out / "generated.cpp", 
-            PREAMBLE + "void bind_values(nb::module_& root);\n" + declared
-            + "\n\nvoid bind_generated(nb::module_& root, nb::class_<Tensor>& tensor) {\n  bind_values(root);\n" + calls
-            + "\n}\n\n}  // namespace tape::python\n")
+        write(
+            out / "generated.cpp",
+            PREAMBLE
+            + "void bind_values(nb::module_& root);\n"
+            + declared
+            + "\n\nvoid bind_generated(nb::module_& root, nb::class_<Tensor>& tensor) {\n  bind_values(root);\n"
+            + calls
+            + "\n}\n\n}  // namespace tape::python\n",
+        )
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ KEYWORDS = {
     "in": "in_features",
     "out": "out_features",
     "from": "source",
-    "except": "except_", "global": "global_",
+    "except": "except_",
+    "global": "global_",
     "is": "is_",
     "lambda": "lambda_",
     "pass": "pass_",
@@ -92,7 +93,25 @@ class Emitter:
 
     def is_options(self, name):
         found = self.headers.classes.get(name)
-        return bool(found) and name not in self.bound and name.endswith(("Options", "Config", "Sizes", "Settings", "Window", "Scaling", "Frequencies", "Group", "Training", "Languages")) and bool(found.fields)
+        return (
+            bool(found)
+            and name not in self.bound
+            and name.endswith(
+                (
+                    "Options",
+                    "Config",
+                    "Sizes",
+                    "Settings",
+                    "Window",
+                    "Scaling",
+                    "Frequencies",
+                    "Group",
+                    "Training",
+                    "Languages",
+                )
+            )
+            and bool(found.fields)
+        )
 
     def is_structure(self, name):
         """A plain structure of results."""
@@ -206,10 +225,21 @@ class Emitter:
                 inner = prefix + FLATTENED[qualified]
                 if match := re.fullmatch(r"std::optional<(.*)>", spelled):
                     before.append(f"{match[1]} {field.name}_options;")
-                    self.option_arguments(match[1], f"{field.name}_options", f"{match[1]}{{}}", declared, before, add, inner, place)
+                    self.option_arguments(
+                        match[1], f"{field.name}_options", f"{match[1]}{{}}", declared, before, add, inner, place
+                    )
                     before.append(f"set_if_given({value}.{field.name}, std::move({field.name}_options));")
                 else:
-                    self.option_arguments(spelled, f"{value}.{field.name}", f"{defaults}.{field.name}", declared, before, add, inner, place)
+                    self.option_arguments(
+                        spelled,
+                        f"{value}.{field.name}",
+                        f"{defaults}.{field.name}",
+                        declared,
+                        before,
+                        add,
+                        inner,
+                        place,
+                    )
                 continue
             name = prefix + FIELD_NAMES.get(qualified, field.name)
             if any(other.endswith(f" {name}") for other in declared):  # linear_cross_entropy(x, weight, ..., {.weight})
@@ -226,14 +256,11 @@ class Emitter:
                 add("tape::Dims", "keepdim", "tape::Dims::drop", "whether reduced axes stay, with size 1")
                 before.append(f"{value}.{field.name} = keepdim;")
                 continue
-            if spelled.startswith("std::optional<"):
-                add(spelled, name, f"tape::python::default_of({default})", field.comment)
-            elif spelled.startswith("std::function<"):
+            if spelled.startswith("std::function<"):
                 add(f"std::optional<{spelled}>", name, "nb::none()", field.comment)
                 before.append(f"if ({name}) {value}.{field.name} = *{name};")
                 continue
-            else:
-                add(spelled, name, default, field.comment)
+            add(spelled, name, default, field.comment)
             before.append(f"{value}.{field.name} = std::move({name});")
 
     def task(self, function):

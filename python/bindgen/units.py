@@ -99,9 +99,30 @@ UNITS = [
     Unit("models_encoder_decoders", ("models/encoder_decoders/*.h",), "models"),
     Unit("models_encoders", ("models/encoders/*.h", "models/vision/*.h"), "models"),
     Unit("models_heads", ("models/heads/*.h", "models/sentence/*.h"), "models", by_hand=("tape::models::load",)),
-    Unit("text", tuple(f"text/{name}.h" for name in (
-        "bleu", "byte_level_bpe", "characters", "chrf", "fairseq", "load_tokenizer", "marian", "number_words", "piece_tokenizer",
-        "sentence_piece", "tokenizer_json", "train_byte_level_bpe", "train_sentence_piece", "word_ids", "word_piece")), "text"),
+    Unit(
+        "text",
+        tuple(
+            f"text/{name}.h"
+            for name in (
+                "bleu",
+                "byte_level_bpe",
+                "characters",
+                "chrf",
+                "fairseq",
+                "load_tokenizer",
+                "marian",
+                "number_words",
+                "piece_tokenizer",
+                "sentence_piece",
+                "tokenizer_json",
+                "train_byte_level_bpe",
+                "train_sentence_piece",
+                "word_ids",
+                "word_piece",
+            )
+        ),
+        "text",
+    ),
     Unit("train", ("train/tasks/*.h",), "train", run_as_task=True),
 ]
 

@@ -53,11 +53,7 @@ Tensors list_from(nb::handle result) {
 nb::object custom_operation(const std::string& name, const Tensors& inputs, nb::callable forward,
                             nb::callable backward) {
   bool single = false;
-  // Python may end these functions while the tape keeps them: the reference is released with the GIL.
-  const auto kept = std::shared_ptr<nb::callable>(new nb::callable(backward), [](nb::callable* held) {
-    const nb::gil_scoped_acquire gil;
-    delete held;
-  });
+  const HeldObject held(backward);  // the tape keeps it
   const Tensors outputs = custom(
       name, inputs,
       [&](ForwardContext& context) -> Tensors {
@@ -66,9 +62,9 @@ nb::object custom_operation(const std::string& name, const Tensors& inputs, nb::
         single = nb::isinstance<Tensor>(result);
         return list_from(result);
       },
-      [kept](const BackwardContext& context) -> Tensors {
+      [held](const BackwardContext& context) -> Tensors {
         const nb::gil_scoped_acquire gil;
-        nb::object result = (*kept)(nb::cast(&context, nb::rv_policy::reference));
+        nb::object result = held.get()(nb::cast(&context, nb::rv_policy::reference));
         if (result.is_none()) return {Tensor()};
         if (Tensor tensor; nb::try_cast(result, tensor)) return {tensor};
         return defined_or_empty(nb::cast<Optionals>(result));

@@ -48,18 +48,30 @@ void define(nb::module_& m, nb::class_<Tensor>& tensor, const char* name, F func
   tensor.def(name, function, extra...);
 }
 
+/// An object of Python that C++ holds, copies and releases while it does not hold the GIL.
+class HeldObject {
+ public:
+  explicit HeldObject(nb::object object)
+      : object_(new nb::object(std::move(object)), [](nb::object* held) {
+          const nb::gil_scoped_acquire gil;
+          delete held;
+        }) {}
+  const nb::object& get() const { return *object_; }
+
+ private:
+  std::shared_ptr<nb::object> object_;
+};
+
 /// A function of several tensors, called as f(*inputs).
 inline std::function<Tensor(const Tensors&)> function_of_tensors(nb::callable function) {
-  // The last owner may let go of it without the GIL.
-  const auto kept = std::shared_ptr<nb::callable>(new nb::callable(std::move(function)), [](nb::callable* held) {
+  return [held = HeldObject(std::move(function))](const Tensors& inputs) {
     const nb::gil_scoped_acquire gil;
-    delete held;
-  });
-  return [kept](const Tensors& inputs) {
-    const nb::gil_scoped_acquire gil;
-    return nb::cast<Tensor>((*kept)(*nb::cast(inputs)));
+    return nb::cast<Tensor>(held.get()(*nb::cast(inputs)));
   };
 }
+
+/// tapeformer.tensor(data): a new tensor with a copy of numbers, nested lists or an array.
+Tensor new_tensor(nb::handle data);
 
 /// The submodule of this name, such as "nn.init"; created if there is none yet.
 nb::module_ sub(nb::module_& root, std::string_view name);

@@ -65,11 +65,6 @@ inline bool is_numpy_scalar(PyObject* object) noexcept {
   return numpy;
 }
 
-template <class T>
-std::optional<T> default_of(const std::optional<T>& value) {
-  return value;
-}
-
 }  // namespace tape::python
 
 namespace nanobind::detail {

@@ -26,7 +26,7 @@ IndexItem item_of(nb::handle key) {
   }
   if (Tensor tensor; nb::try_cast(key, tensor)) return tensor;
   // Lists and arrays of positions, and masks; True and False too, as NumPy has them.
-  return nb::cast<Tensor>(nb::module_::import_("tapeformer").attr("tensor")(key));
+  return new_tensor(key);
 }
 
 IndexItems items_of(nb::handle key) {
@@ -45,11 +45,12 @@ Tensor get_item(const Tensor& self, nb::handle key) {
 /// x[key] = value, in place as in NumPy: only outside of recorded computations.
 void set_item(Tensor& self, nb::handle key, nb::handle value) {
   Tensor given;
-  if (Number number = 0; nb::try_cast(value, number))
-    given = full({}, number, {self.dtype(), self.device()});
+  if (Tensor tensor; nb::try_cast(value, tensor))
+    given = tensor.to(self.dtype());
+  else if (Number number = 0; nb::try_cast(value, number))
+    given = full({}, number, self.options());
   else
-    given = nb::cast<Tensor>(nb::module_::import_("tapeformer").attr("tensor")(value)).to(self.options());
-  if (Tensor tensor; nb::try_cast(value, tensor)) given = tensor.to(self.dtype());
+    given = new_tensor(value).to(self.options());
   const IndexItems items = items_of(key);
   if ((self.requires_grad() || given.requires_grad()) && grad_enabled())
     raise(ErrorKind::graph,

@@ -5,20 +5,6 @@ namespace {
 
 using nb::arg;
 
-/// An object of Python that C++ holds while it does not hold the GIL.
-class HeldObject {
- public:
-  explicit HeldObject(nb::object object)
-      : object_(new nb::object(std::move(object)), [](nb::object* held) {
-          const nb::gil_scoped_acquire gil;
-          delete held;
-        }) {}
-  const nb::object& get() const { return *object_; }
-
- private:
-  std::shared_ptr<nb::object> object_;
-};
-
 struct PythonBatch {
   HeldObject value;
   int64_t examples = 0;

@@ -213,6 +213,8 @@ nb::object list_of(const Tensor& tensor) {
 
 }  // namespace
 
+Tensor new_tensor(nb::handle data) { return make_tensor(data, std::nullopt, std::nullopt, false); }
+
 void bind_values_of_tensors(nb::class_<Tensor>& tensor, nb::module_& m) {
   m.def("tensor", &make_tensor, nb::arg("data"), nb::kw_only(), nb::arg("dtype") = nb::none(),
         nb::arg("device") = nb::none(), nb::arg("requires_grad") = false,

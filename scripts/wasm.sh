@@ -15,23 +15,7 @@ for program in curl wasm-opt zopfli; do
   command -v "$program" >/dev/null || skip "$program is missing (scripts/setup.sh --wasm)"
 done
 
-# get NAME URL SHA256: downloads and unpacks sources into deps/NAME.
-get() {
-  local archive=$deps/$1.tar.gz
-  [ ! -d "$deps/$1" ] || return 0
-  curl -fsSL --retry 2 -o "$archive" "$2" || skip "$2 could not be downloaded"
-  sha256sum --quiet -c <<<"$3  $archive" || skip "$2 is not the file that was expected"
-  mkdir "$deps/$1.new"
-  tar -xzf "$archive" -C "$deps/$1.new" --strip-components=1
-  rm "$archive"
-  mv "$deps/$1.new" "$deps/$1"
-}
-
-pool=https://deb.debian.org/debian/pool/main
-get utf8proc "$pool/u/utf8proc/utf8proc_2.8.0.orig.tar.gz" \
-  a0a60a79fe6f6d54e7d411facbfcc867a6e198608f2cd992490e46f04b1bcecc
-get oniguruma "$pool/libo/libonig/libonig_6.9.8.orig.tar.gz" \
-  26372720bab6733c869a9eb69377f73971138dc5e3eff4a81f5ba8aea5435fb2
+. scripts/bundled_sources.sh
 if [ ! -d "$deps/ziglang" ]; then
   python3 -m pip download --quiet --no-deps --no-binary sentencepiece --require-hashes -r cmake/wasm/requirements.txt \
     --dest "$deps/packages" || skip 'the compiler (ziglang) or sentencepiece could not be downloaded with pip'

@@ -20,24 +20,9 @@ for program in curl dpkg-deb g++-12 gcc-12; do
 done
 mkdir -p "$deps" "$work/debs" "$work/dist"
 
-fetch() {  # FILE URL SHA256
-  [ -f "$1" ] || curl -fsSL --retry 2 -o "$1" "$2" || skip "$2 could not be downloaded"
-  sha256sum --quiet -c <<< "$3  $1" || skip "$2 is not the file that was expected"
-}
-get() {  # NAME URL SHA256: downloads and unpacks sources
-  [ ! -d "$deps/$1" ] || return 0
-  fetch "$deps/$1.tar" "$2" "$3"
-  mkdir "$deps/$1.new"
-  tar -xf "$deps/$1.tar" -C "$deps/$1.new" --strip-components=1
-  rm "$deps/$1.tar"
-  mv "$deps/$1.new" "$deps/$1"
-}
-
-debian=https://deb.debian.org/debian/pool/main
+. scripts/bundled_sources.sh
 get fmt "$debian/f/fmtlib/fmtlib_9.1.0+ds1.orig.tar.gz" 84ce1c2d0be3a9863935137969dcec6970125caac032f82474640bfc81463583
 get zlib "$debian/z/zlib/zlib_1.2.13.dfsg.orig.tar.bz2" 71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1
-get utf8proc "$debian/u/utf8proc/utf8proc_2.8.0.orig.tar.gz" a0a60a79fe6f6d54e7d411facbfcc867a6e198608f2cd992490e46f04b1bcecc
-get oniguruma "$debian/libo/libonig/libonig_6.9.8.orig.tar.gz" 26372720bab6733c869a9eb69377f73971138dc5e3eff4a81f5ba8aea5435fb2
 
 # One environment per Python. They have the same versions of all tools.
 environment() { printf '%s/python%s' "$work" "$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"; }

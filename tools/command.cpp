@@ -20,6 +20,7 @@
 #include "base/version.h"
 #include "tools/clean_output.h"
 #include "tools/commands.h"
+#include "tools/shell.h"
 #include "train/distributed/world.h"
 
 namespace {
@@ -112,6 +113,7 @@ int run_command(int argc, char** argv) {
     // Makes a write beyond RLIMIT_FSIZE fail with EFBIG instead of raising a signal.
     std::signal(SIGXFSZ, SIG_IGN);
     hold_standard_descriptors();
+    if (argc > 0) set_command_path(argv[0]);
     const int code = run(argc, argv);
     if (code == 0) check_output();
     return code;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,6 +20,7 @@
 #include "text/number_words.h"
 #include "tools/interrupt.h"
 #include "tools/saved_arguments.h"
+#include "tools/shell.h"
 #include "tools/train_task.h"
 #include "train/tasks/translation.h"
 
@@ -173,13 +176,17 @@ int demo(DemoArguments& arguments) {
       "  {0}/report.html     curves and samples of the training run\n"
       "  {0}/explorer.html   forward and backward for {1}, operation by operation\n",
       out, text::german_number(shown.front()));
-  if (run.reason == train::StopReason::interrupted)
+  if (run.reason == train::StopReason::interrupted) {
     print_end(arguments, run, {});
-  else
-    print_next(arguments, run,
-               {"echo dreiundvierzig | {0} translate --model {1}",
-                "{0} inspect --model {1} --text dreiundvierzig --gradcheck-report --out {1}/gradients.html",
-                "{0} train lm --help", "export PATH={3}:$PATH   # docs/guide calls the command tapeformer"});
+  } else {
+    std::vector<std::string> next = {
+        "echo dreiundvierzig | {0} translate --model {1}",
+        "{0} inspect --model {1} --text dreiundvierzig --gradcheck-report --out {1}/gradients.html",
+        "{0} train lm --help"};
+    if (command_path().find('/') != std::string::npos)
+      next.emplace_back("export PATH={3}:$PATH   # docs/guide calls the command tapeformer");
+    print_next(arguments, run, next);
+  }
   return end_run(arguments, run, {{"held_out_exact", share}, {"held_out", held_out}});
 }
 

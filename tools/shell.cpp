@@ -2,18 +2,27 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <utility>
 
 namespace tape::tools {
 
+namespace {
+
+std::string& called() {
+  static std::string path = "tapeformer";
+  return path;
+}
+
+}  // namespace
+
+void set_command_path(std::string path) { called() = std::move(path); }
+
 std::string command_path() {
-  std::ifstream arguments("/proc/self/cmdline", std::ios::binary);
-  std::string called;
-  if (!std::getline(arguments, called, '\0') || called.empty()) return "tapeformer";
-  if (called.find('/') == std::string::npos) return called;
+  const std::string& path = called();
+  if (path.find('/') == std::string::npos) return path;
   std::error_code failed;
-  const std::string near = std::filesystem::proximate(called, failed).string();
-  return failed || near.empty() || near.size() >= called.size() ? called : near;
+  const std::string near = std::filesystem::proximate(path, failed).string();
+  return failed || near.empty() || near.size() >= path.size() ? path : near;
 }
 
 std::string shell_quoted(const std::string& text) {

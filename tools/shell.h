@@ -4,6 +4,9 @@
 
 namespace tape::tools {
 
+/// How the program was called, for command_path(): the first of its arguments.
+void set_command_path(std::string path);
+
 /// Command that runs this program again from the same folder: "tapeformer" if the shell found it on PATH, else its
 /// path, relative if that is shorter.
 std::string command_path();

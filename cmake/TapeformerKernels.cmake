@@ -29,6 +29,7 @@ endfunction()
 tapeformer_kernel_library(tapeformer_kernels common "${common_kernel_sources};${posix_kernel_sources}")
 # Without alignment, their short loops take up to 1.6 times as long depending on the code that is linked before them.
 target_compile_options(tapeformer_kernels PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -falign-functions=64 -falign-loops=32)
+target_link_libraries(tapeformer_kernels PRIVATE fmt::fmt)
 set(kernel_objects $<TARGET_OBJECTS:tapeformer_kernels>)
 if("linalg" IN_LIST components)
   tapeformer_kernel_library(tapeformer_linalg_kernels common "${linalg_kernel_sources}")

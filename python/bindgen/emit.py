@@ -155,6 +155,7 @@ class Emitter:
                     )
                 add("std::optional<tape::DType>", "dtype", "nb::none()")
                 add("const std::optional<std::string>&", "device", "nb::none()")
+                add("bool", "requires_grad", "false", "whether gradients flow to the new tensor")
                 passed.append(name)
             elif spelled in ("std::basic_ostream<char>", "tape::TerminalInfo"):
                 continue  # run_task() of bindings/training.h passes them
@@ -301,7 +302,10 @@ class Emitter:
             target = self_type.removesuffix("*")
             statement = f"new (self) {target}({', '.join(passed)});"
         else:
-            statement = f"return {call}({', '.join(passed)});"
+            made = f"{call}({', '.join(passed)})"
+            if "bool requires_grad" in declared:
+                made = f"requires_grad ? {made}.requires_grad_() : {made}"
+            statement = f"return {made};"
         body = " ".join([*before, statement])
         doc = function.comment
         if documented:

@@ -12,22 +12,25 @@ constexpr const char* kRange =
     "(config) if step is 0 or leads away from end.";
 
 Tensor whole_range(int64_t start, std::optional<int64_t> end, int64_t step, std::optional<DType> dtype,
-                   const Name& device) {
+                   const Name& device, bool requires_grad) {
   const auto first = static_cast<double>(end ? start : 0), last = static_cast<double>(end.value_or(start));
-  return arange(first, last, static_cast<double>(step), tensor_options(dtype.value_or(i64), device));
+  Tensor made = arange(first, last, static_cast<double>(step), tensor_options(dtype.value_or(i64), device));
+  return requires_grad ? made.requires_grad_() : made;
 }
 
-Tensor range(double start, std::optional<double> end, double step, std::optional<DType> dtype, const Name& device) {
-  return arange(end ? start : 0, end.value_or(start), step, tensor_options(dtype, device));
+Tensor range(double start, std::optional<double> end, double step, std::optional<DType> dtype, const Name& device,
+             bool requires_grad) {
+  Tensor made = arange(end ? start : 0, end.value_or(start), step, tensor_options(dtype, device));
+  return requires_grad ? made.requires_grad_() : made;
 }
 
 }  // namespace
 
 void bind_ranges(nb::module_& m) {
   m.def("arange", &whole_range, arg("start"), arg("end").none() = nb::none(), arg("step") = 1, nb::kw_only(),
-        arg("dtype").none() = nb::none(), arg("device").none() = nb::none(), kRange);
+        arg("dtype").none() = nb::none(), arg("device").none() = nb::none(), arg("requires_grad") = false, kRange);
   m.def("arange", &range, arg("start"), arg("end").none() = nb::none(), arg("step") = 1.0, nb::kw_only(),
-        arg("dtype").none() = nb::none(), arg("device").none() = nb::none(), kRange);
+        arg("dtype").none() = nb::none(), arg("device").none() = nb::none(), arg("requires_grad") = false, kRange);
 }
 
 void bind_files(nb::module_& m) {

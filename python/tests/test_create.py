@@ -21,6 +21,20 @@ def test_lists_become_tensors():
     assert tape.tensor([tape.tensor(2.0), 3.0]).tolist() == [2, 3]
 
 
+def test_new_tensors_can_require_gradients():
+    for made in (tape.zeros([2]), tape.randn([2]), tape.full([2], 3.0)):
+        assert not made.requires_grad
+    for made in (
+        tape.zeros([2], requires_grad=True),
+        tape.randn([2], dtype=tape.f64, requires_grad=True),
+        tape.full([2], 3.0, requires_grad=True),
+    ):
+        made.sum().backward()
+        assert made.grad.tolist() == [1, 1]
+    with pytest.raises(tape.Error, match="i64"):
+        tape.arange(3, requires_grad=True)
+
+
 def test_rows_of_different_lengths_are_refused():
     with pytest.raises(tape.Error, match="tensor: rows differ in length on axis 1: 2 and 1"):
         tape.tensor([[1, 2], [3]])

@@ -31,7 +31,8 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/debian/finish.cmake @ONLY CONTENT "e
   COMMAND \"@PROJECT_SOURCE_DIR@/scripts/finish_debs.sh\" \${CPACK_PACKAGE_FILES} COMMAND_ERROR_IS_FATAL ANY)\n")
 set(CPACK_POST_BUILD_SCRIPTS ${PROJECT_BINARY_DIR}/debian/finish.cmake)
 
-# debian_package(component name section summary description): what every package has.
+# debian_package(component name section summary description [override...]): what every package has. Each override is a line for
+# lintian.
 macro(debian_package component name section summary description)
   string(TOUPPER ${component} key)
   set(CPACK_DEBIAN_${key}_PACKAGE_NAME ${name})
@@ -41,12 +42,13 @@ macro(debian_package component name section summary description)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${component}
     RENAME copyright)
   file(WRITE ${PROJECT_BINARY_DIR}/debian/${component}/overrides "# The project has no mail address.\n"
-    "${name}: malformed-contact\n${name}: bogus-mail-host-in-debian-changelog\n")
+    "${name}: malformed-contact\n${name}: bogus-mail-host-in-debian-changelog\n" ${ARGN})
   install(FILES ${PROJECT_BINARY_DIR}/debian/${component}/overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
     COMPONENT ${component} RENAME ${name})
 endmacro()
 debian_package(library libtapeformer${soversion} libs "automatic differentiation and Transformers: library"
-  "Tensors, gradients, layers, models and training in C++20. Kernels for SSE4,\nAVX2, AVX-512 and AMX are selected at run time.")
+  "Tensors, gradients, layers, models and training in C++20. Kernels for SSE4,\nAVX2, AVX-512 and AMX are selected at run time."
+  "# One package for all components.\n" "libtapeformer${soversion}: package-name-doesnt-match-sonames\n")
 debian_package(emulation libtapeformer-cuda-emulation${soversion} libs "emulated CUDA device for tests of kernels"
   "Runs CUDA kernels on the CPU and finds races, missing barriers and\nout-of-bounds accesses in them.")
 debian_package(development libtapeformer-dev libdevel "automatic differentiation and Transformers: headers"

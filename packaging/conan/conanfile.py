@@ -4,6 +4,7 @@ Libraries that Tapeformer needs come from the system, because Conan Center has n
 -c tools.system.package_manager:mode=install, and otherwise lists those that are missing.
 """
 
+import glob
 import os
 import re
 import shutil
@@ -28,7 +29,7 @@ class Tapeformer(ConanFile):
     languages = "C++"
 
     exported_folders = ("base", "autograd", "nn", "optim", "models", "text", "train", "inspect", "tools", "cmake", "scripts")
-    exported_files = ("CMakeLists.txt", "LICENSE", "CHANGELOG.md", "tapeformer.h")
+    exported_files = ("CMakeLists.txt", "LICENSE", "CHANGELOG.md", "*.h")
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
     def set_version(self):
@@ -39,8 +40,9 @@ class Tapeformer(ConanFile):
         for folder in self.exported_folders:
             copy(self, "*", os.path.join(self.root, folder), os.path.join(self.export_sources_folder, folder),
                  excludes=["*node_modules*", "*__pycache__*"])
-        for file in self.exported_files:
-            shutil.copy2(os.path.join(self.root, file), self.export_sources_folder)
+        for pattern in self.exported_files:
+            for file in glob.glob(os.path.join(self.root, pattern)):
+                shutil.copy2(file, self.export_sources_folder)
 
     def validate(self):
         if self.settings.os != "Linux" or self.settings.arch not in ("x86_64", "armv8"):
@@ -78,4 +80,5 @@ class Tapeformer(ConanFile):
         # The CMake package that the library installs itself, and not one that Conan writes.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = [os.path.join("lib", "cmake", "Tapeformer")]
-        self.cpp_info.libs = ["tapeformer"]
+        components = ("inspect", "train", "models", "text", "linalg", "core")
+        self.cpp_info.libs = [f"tapeformer_{component}" for component in components]

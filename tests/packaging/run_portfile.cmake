@@ -100,8 +100,8 @@ endfunction()
 include(${PORT_FOLDER}/portfile.cmake)
 
 # What vcpkg's checks after a build look for.
-foreach(file share/tapeformer/copyright share/tapeformer/usage share/tapeformer/TapeformerConfig.cmake lib/libtapeformer.so
-    include/tapeformer.h)
+foreach(file share/tapeformer/copyright share/tapeformer/usage share/tapeformer/TapeformerConfig.cmake
+    lib/libtapeformer_core.so include/tapeformer.h)
   if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/${file})
     message(FATAL_ERROR "the port installed no ${file}")
   endif()

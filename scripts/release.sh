@@ -4,8 +4,8 @@
 #   scripts/release.sh --dry-run 0.3.0    checks versions and change log, makes the source archive, prints the other steps
 # The version is the one of project() in CMakeLists.txt. If that is another one, sets it there and where it is repeated, and
 # stops, so that this can be committed. CHANGELOG.md must have a section "## VERSION".
-# Then: .ci/run, Debian packages for each system, the recipes of packaging/, the Python wheel if scripts/wheel.sh exists, and
-# SHA256SUMS. Never tags or pushes: prints the commands for that at the end. Exit code 1 if something failed.
+# Then: .ci/run, Debian packages for each system, the recipes of packaging/, Python wheels for the versions that PYTHONS names
+# (default: python3), and SHA256SUMS. Never tags or pushes: prints the commands for that at the end. Exit code 1 if something failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -66,13 +66,14 @@ systems=(debian12 debian13)
 step checks .ci/run
 step debs scripts/check_debs.sh "${systems[@]}"
 step packaging scripts/check_packaging.sh
-started=$out/checks.log
-if [ -x scripts/wheel.sh ]; then step wheel scripts/wheel.sh; fi
+read -ra pythons <<< "${PYTHONS:-python3}"
+step wheel scripts/wheel.sh "${pythons[@]}"
+step check_wheel scripts/check_wheel.sh debian12
 if [ "$dry" = no ]; then
   for system in "${systems[@]}"; do
     cp "build/systems/$system-debs/root/tapeformer"/*"_$version-1+$system"_*.deb "$out/" || failed=1
   done
-  find build -path "$out" -prune -o -name "tapeformer-$version-*.whl" -newer "$started" -exec cp {} "$out/" \;
+  cp build/wheel/dist/tapeformer-"$version"-*.whl "$out/" || failed=1
 fi
 
 (cd "$out" && find . -type f ! -name "*.log" ! -name "SHA256SUMS*" -printf '%f\n' | LC_ALL=C sort | xargs sha256sum > SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS)

@@ -57,7 +57,7 @@ def implemented(text):
             indent = " " * nodes[0].col_offset
             docs = dict.fromkeys(filter(None, map(ast.get_docstring, nodes)))
             doc = "\n\n".join(docs).replace("\n", f"\n{indent}    ").replace("\\", "\\\\")
-            lines[nodes[-1].end_lineno - 1] += f'\n{indent}def {name}(*args, **kwargs):\n{indent}    """{doc}"""\n'
+            lines[nodes[-1].end_lineno - 1] += f'\n{indent}def {name}(*args, **kwargs):\n{indent}    """{doc}\n{indent}    """\n'
     return "".join(lines)
 
 

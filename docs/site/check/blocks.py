@@ -1,6 +1,7 @@
 """Checks the fenced blocks of all pages: blocks.py [TAPEFORMER]. Programs and their output are compared by tests; here are the
-others: names in C++ must be declared, commands and their options must exist, Python and JSON must parse, and other blocks are
-of a kind that NOT_CHECKED gives a reason for. Without the command, its options are not checked. The last line is "N passed, N failed"."""
+others: fragments of C++ must compile, commands and their options must exist, Python and JSON must parse, and other blocks are
+of a kind that NOT_CHECKED gives a reason for. Without the command, its options are not checked; without c++, C++ is not compiled.
+The last line is "N passed, N failed"."""
 import ast
 import collections
 import functools
@@ -8,6 +9,7 @@ import json
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -22,19 +24,13 @@ NOT_CHECKED = {
     "example": "an operation that CONTRIBUTING.md invents",
 }
 CHECKED_HERE = {"cpp", "sh", "bash", "py", "python", "json"}
-NAME = re.compile(r"\b(?:tape::)?((?:nn|optim|models|train|text|linalg|inspect|init)::\w+)")
-OPTION = re.compile(r"[{,]\s*\.(\w+) =")
 PATH = re.compile(r"(?:^|[ \"'(=])(?:\./)?((?:scripts|benchmarks|examples|tests|docs|cmake|packaging|tools)/[\w./-]+\.\w+)")
 
 
 @functools.cache
-def declarations():
-    """All words of the library's headers, and those of examples and tests for the names that a page defines elsewhere."""
-    words = set()
-    for folder in ("autograd", "base", "nn", "optim", "models", "text", "train", "inspect"):
-        for path in (repository.ROOT / folder).rglob("*.h"):
-            words.update(re.findall(r"\w+", path.read_text()))
-    return words
+def example_headers():
+    """Headers of the examples, which the programs around them include."""
+    return {path.read_text() for path in (repository.ROOT / "examples").rglob("*.h")}
 
 
 @functools.cache
@@ -44,11 +40,24 @@ def options_of(command, words):
     return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", answer.stdout)) if answer.returncode == 0 else None
 
 
-def check_cpp(text):
-    body = re.sub(r'//.*|"(?:\\.|[^"\\])*"', "", text)
-    unknown = [name for name in NAME.findall(body) if name.rpartition("::")[2] not in declarations() and f"struct {name.rpartition('::')[2]}" not in body]
-    unknown += [f".{name}" for name in OPTION.findall(body) if name not in declarations()]
-    return [f"{name} is not declared in any header" for name in dict.fromkeys(unknown)]
+def compiled(fragments):
+    """Compiles all fragments, {(page, line): text}, and returns the errors by fragment. fragments.h has what they take for
+    granted."""
+    parts = ['#include "docs/site/check/fragments.h"']
+    for number, ((page, line), text) in enumerate(fragments.items()):
+        name = f"Fragment{number}"
+        member = "{this," in text and "struct " not in text
+        head, tail = (f"struct {name} : nn::Layer<{name}> {{", "};") if member else (f"struct {name} : Given {{ void run() {{", "}};")
+        parts.append(f'{head}\n#line {line + 1} "{page}"\n{text}{tail}')
+    options = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused", "-Werror", "-fopenmp", "-x", "c++"]
+    answer = subprocess.run(["c++", *options, "-I", repository.ROOT, "-"], input="\n".join(parts), capture_output=True, text=True)
+    errors = collections.defaultdict(list)
+    for page, line, what in re.findall(r"^(\S+?):(\d+):(?:\d+:)? error: (.*)$", answer.stderr, re.MULTILINE):
+        starts = [start for file, start in fragments if file == page and start < int(line)]
+        errors[page, max(starts, default=0)].append(f"line {line}: {what}")
+    if answer.returncode and not errors:
+        errors["docs/site/check/fragments.h", 1].append(answer.stderr)
+    return errors
 
 
 def commands_in(text):
@@ -99,12 +108,15 @@ def kind_of(page, language, text, before):
         return "output" if before and before[0] in ("sh", "text", "python") else "message"
     if page == "CONTRIBUTING.md" and language == "cpp":
         return "example"
+    if language == "cpp" and text in example_headers():
+        return "tests guide.*"
     return language
 
 
 def main():
     command = sys.argv[1] if len(sys.argv) > 1 and pathlib.Path(sys.argv[1]).is_file() else None
     kinds, failed, passed = collections.Counter(), 0, 0
+    fragments = {}
     for page, _ in repository.pages():
         before = None
         for block in BLOCK.finditer((repository.ROOT / page).read_text()):
@@ -112,9 +124,10 @@ def main():
             kind = kind_of(page, language, text, before)
             before = (language, "int main(" in text)
             problems = []
+            line = (repository.ROOT / page).read_text()[:block.start()].count("\n") + 1
             try:
                 if kind == "cpp":
-                    problems = check_cpp(text)
+                    fragments[page, line] = text
                 elif kind in ("sh", "bash"):
                     problems = check_shell(text, command)
                 elif kind in ("py", "python"):
@@ -126,10 +139,16 @@ def main():
             except (SyntaxError, ValueError) as error:
                 problems = [str(error)]
             kinds[kind] += 1
+            if kind == "cpp":
+                continue
             failed, passed = failed + bool(problems), passed + (not problems and kind in CHECKED_HERE)
-            line = (repository.ROOT / page).read_text()[:block.start()].count("\n") + 1
             for problem in problems:
                 print(f"FAILED  {page}:{line}: {problem}")
+    if shutil.which("c++"):
+        errors = compiled(fragments)
+        failed, passed = failed + len(errors), passed + len(fragments) - len(errors)
+        for (page, line), problems in errors.items():
+            print("\n".join(f"FAILED  {page}:{line}: {problem}" for problem in problems))
     for kind, count in sorted(kinds.items()):
         print(f"{count:4} blocks  {kind}{': not checked, ' + NOT_CHECKED[kind] if kind in NOT_CHECKED else ''}")
     print(f"{passed} passed, {failed} failed")

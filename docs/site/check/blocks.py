@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "hooks"))
+import fragments  # noqa: E402
 import repository  # noqa: E402
 
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -21,7 +22,7 @@ NOT_CHECKED = {
     "output": "output of the command before it, which trains or needs files",
     "message": "message of an error; tests pin it",
     "cmake": "tests/consumer builds such projects",
-    "example": "an operation that CONTRIBUTING.md invents",
+    "kernel": "parts of kernels in CONTRIBUTING.md, whose tables and launches are those of other functions",
 }
 CHECKED_HERE = {"cpp", "sh", "bash", "py", "python", "json"}
 PATH = re.compile(r"(?:^|[ \"'(=])(?:\./)?((?:scripts|benchmarks|examples|tests|docs|cmake|packaging|tools)/[\w./-]+\.\w+)")
@@ -38,26 +39,6 @@ def options_of(command, words):
     """Options in the help of a command, with those that every command has; None if there is no such command."""
     answer = subprocess.run([command, *words, "--help"], capture_output=True, text=True, timeout=20)
     return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", answer.stdout)) if answer.returncode == 0 else None
-
-
-def compiled(fragments):
-    """Compiles all fragments, {(page, line): text}, and returns the errors by fragment. fragments.h has what they take for
-    granted."""
-    parts = ['#include "docs/site/check/fragments.h"']
-    for number, ((page, line), text) in enumerate(fragments.items()):
-        name = f"Fragment{number}"
-        member = "{this," in text and "struct " not in text
-        head, tail = (f"struct {name} : nn::Layer<{name}> {{", "};") if member else (f"struct {name} : Given {{ void run() {{", "}};")
-        parts.append(f'{head}\n#line {line + 1} "{page}"\n{text}{tail}')
-    options = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused", "-Werror", "-fopenmp", "-x", "c++"]
-    answer = subprocess.run(["c++", *options, "-I", repository.ROOT, "-"], input="\n".join(parts), capture_output=True, text=True)
-    errors = collections.defaultdict(list)
-    for page, line, what in re.findall(r"^(\S+?):(\d+):(?:\d+:)? error: (.*)$", answer.stderr, re.MULTILINE):
-        starts = [start for file, start in fragments if file == page and start < int(line)]
-        errors[page, max(starts, default=0)].append(f"line {line}: {what}")
-    if answer.returncode and not errors:
-        errors["docs/site/check/fragments.h", 1].append(answer.stderr)
-    return errors
 
 
 def commands_in(text):
@@ -107,7 +88,7 @@ def kind_of(page, language, text, before):
     if language == "text":
         return "output" if before and before[0] in ("sh", "text", "python") else "message"
     if page == "CONTRIBUTING.md" and language == "cpp":
-        return "example"
+        return "cpp" if fragments.example_of(text) else "kernel"
     if language == "cpp" and text in example_headers():
         return "tests guide.*"
     return language
@@ -116,7 +97,7 @@ def kind_of(page, language, text, before):
 def main():
     command = sys.argv[1] if len(sys.argv) > 1 and pathlib.Path(sys.argv[1]).is_file() else None
     kinds, failed, passed = collections.Counter(), 0, 0
-    fragments = {}
+    in_cpp = {}
     for page, _ in repository.pages():
         before = None
         for block in BLOCK.finditer((repository.ROOT / page).read_text()):
@@ -127,7 +108,7 @@ def main():
             line = (repository.ROOT / page).read_text()[:block.start()].count("\n") + 1
             try:
                 if kind == "cpp":
-                    fragments[page, line] = text
+                    in_cpp[page, line] = text
                 elif kind in ("sh", "bash"):
                     problems = check_shell(text, command)
                 elif kind in ("py", "python"):
@@ -145,8 +126,8 @@ def main():
             for problem in problems:
                 print(f"FAILED  {page}:{line}: {problem}")
     if shutil.which("c++"):
-        errors = compiled(fragments)
-        failed, passed = failed + len(errors), passed + len(fragments) - len(errors)
+        errors = fragments.compiled(in_cpp)
+        failed, passed = failed + len(errors), passed + len(in_cpp) - len(errors)
         for (page, line), problems in errors.items():
             print("\n".join(f"FAILED  {page}:{line}: {problem}" for problem in problems))
     for kind, count in sorted(kinds.items()):

@@ -1,4 +1,4 @@
-// What the C++ fragments of the guide take for granted. blocks.py compiles each after this, in a function of its own.
+// What the C++ fragments of the guide take for granted. fragments.py compiles each after this, in a function of its own.
 #pragma once
 
 #include "tapeformer.h"

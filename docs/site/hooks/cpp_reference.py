@@ -188,7 +188,9 @@ class Reference:
 
     def _docs(self, page, node):
         paragraphs = [paragraph for part in ("briefdescription", "detaileddescription") for paragraph in node.findall(f"{part}/para")]
-        return "".join(block for paragraph in paragraphs for block in self._paragraph(page, paragraph))
+        text = "".join(block for paragraph in paragraphs for block in self._paragraph(page, paragraph))
+        # Doxygen ends the first sentence, the brief description, at each point with a space behind it.
+        return re.sub(r"(\bet al\.)</p><p>", r"\1 ", text).replace(" .</p><p>. ", " .. ")
 
     def _paragraph(self, page, paragraph):
         """HTML blocks of a <para>; code in it becomes a block of its own."""

@@ -10,7 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "autograd/cuda/graph.h"
 #include "autograd/kernels/product/common/bf16_backend.h"
+#include "autograd/options.h"
 #include "inspect/run_report.h"
 #include "tools/interrupt.h"
 #include "tools/shell.h"
@@ -222,6 +224,17 @@ void print_next(const TrainArguments& arguments, const train::TrainResult& resul
                              fmt::format(fmt::runtime(line), shell_word(command), out, text, shell_word(folder)));
 }
 
+/// How work was launched on a GPU, if steps are graphs (TAPE_CUDA_GRAPHS=1).
+void print_graphs() {
+  if (!default_device().is_cuda()) return;
+  const cuda_device::GraphStatistics count = cuda_device::graph_statistics();
+  const int64_t all = count.by_graph + count.plainly;
+  if (all == 0) return;
+  std::cout << fmt::format("launches: {} of {} in {} graphs; {} in lists of fewer than four, {} in lists seen once\n",
+                           count.by_graph, all, count.graphs, count.in_short_lists,
+                           count.plainly - count.in_short_lists);
+}
+
 void print_end(const TrainArguments& arguments, const train::TrainResult& result,
                const std::vector<std::string>& next) {
   const std::string& out = arguments.run.out;
@@ -233,6 +246,7 @@ void print_end(const TrainArguments& arguments, const train::TrainResult& result
   std::cout << fmt::format("{} steps in {} ({}); model saved in {}: {}\ncurves and samples: {}/report.html\n",
                            result.step, train::format_duration(result.seconds), to_string(result.reason), out,
                            result.weights, out);
+  print_graphs();
   print_next(arguments, result, next);
 }
 

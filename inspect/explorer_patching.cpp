@@ -5,9 +5,13 @@
 #include "autograd/create.h"
 
 namespace tape::inspect {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 nlohmann::ordered_json patching_json(const Patching& patching) {
-  using Json = nlohmann::ordered_json;
   Json texts = Json::array(), grids = Json::array();
   for (const Study::Text& text : patching.texts) texts.push_back(text.tokens);
   for (const PatchGrid& grid : patching.grids) {

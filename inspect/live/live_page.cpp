@@ -71,7 +71,7 @@ std::string bf16_weights(const std::string& folder, int64_t most) {
 std::string in_halves(std::string_view bytes) {
   std::string halves;
   halves.reserve(bytes.size());
-  for (const size_t first : {0, 1})
+  for (const size_t first : {size_t{0}, size_t{1}})
     for (size_t i = first; i < bytes.size(); i += 2) halves += bytes[i];
   return halves;
 }

@@ -10,8 +10,11 @@
 #include "text/json.h"
 
 namespace tape::inspect {
+namespace {
 
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 LiveRequest::LiveRequest(const Json& object, std::string path) : object_(&object), path_(std::move(path)) {}
 

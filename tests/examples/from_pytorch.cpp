@@ -35,7 +35,7 @@ TEST(FromPyTorch, TensorsCompile) {
   index_select(x, 1, ids), gather(x, 1, tensor({{0}, {1}}, i64));
   where(mask, x, y), masked_fill(x, mask, 0);
   matmul(x, transpose(y)), einsum("ij,kj->ik", {x, y});
-  x + y, x * 2, x > y, square(x), pow(x, 2), clamp(x, -1, 1);
+  const Tensors elementwise{x + y, x * 2, x > y, square(x), pow(x, 2), clamp(x, -1, 1)};
   x += y, x.mul_(2), x.fill_(0), x.copy_(y);
   x.sum(0), x.mean(-1, Dims::keep), x.max(), x.argmax(1);
   topk(x, 2), sort(x), cumsum(x, 0);

@@ -23,7 +23,6 @@
 #include "models/decoders/gpt.h"
 #include "models/decoding/generate.h"
 #include "nn/gradcheck/check.h"
-#include "optim/adam.h"
 #include "tests/support/paths.h"
 
 namespace tape {
@@ -69,10 +68,6 @@ void call_others() {
   unique(arange(3));
   unique(ones({2, 2}), 0);
   isclose(arange(3, i64), arange(3, i64));
-  Tensor weight = ones({2}).requires_grad_();
-  optim::Adam adam({weight}, {.moments = optim::MomentDtype::bf16});
-  sum(weight).backward();
-  adam.step();
   models::Gpt model({.vocab = 5, .d_model = 8, .layers = 1, .heads = 2, .max_length = 8});
   model.eval();
   models::generate(model, {{1, 2}}, {.sampling = {.temperature = 1, .repetition_penalty = 2}, .max_new_tokens = 2});

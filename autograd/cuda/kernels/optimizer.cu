@@ -1,6 +1,7 @@
 // Updates of many parameters at once, with a block for each chunk of a parameter. The scale of the gradients and
 // the failed check are computed on the device, and are null if there is nothing to scale or to check.
 #include "autograd/kernels/runtime/common/finding.h"
+#include "autograd/kernels/training/random_rounding.h"
 #include "device.h"
 #include "optimizer_batch.h"
 
@@ -30,16 +31,35 @@ __device__ T scale_of(const double* scale) {
 
 /// m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2, p -= lr / c1 m / (sqrt(v) / sqrt(c2) + eps)
 template <class T>
+__device__ void update_by_adam(const AdamFactors<T>& f, T g, T& p, T& m, T& v) {
+  if (f.decay != 0) g += p * f.decay;
+  m = m * f.beta1 + g * f.rest1;
+  v = v * f.beta2 + g * g * f.rest2;
+  p = p * f.shrink - f.rate * m / (sqrt(v) / f.root + f.eps);
+}
+
+template <class T>
 __device__ void adam(OptimizerBatch<AdamParameter<T>> batch, const double* scale, const Finding* failed) {
   const T factor = scale_of<T>(scale);
   for_values(batch, failed, [=](const AdamParameter<T>& of, const AdamFactors<T>& f, int64_t i) {
-    const T p = of.parameter[i];
-    T g = of.gradient[i] * factor;
-    if (f.decay != 0) g += p * f.decay;
-    const T m = of.m[i] * f.beta1 + g * f.rest1, v = of.v[i] * f.beta2 + g * g * f.rest2;
+    T p = of.parameter[i], m = of.m[i], v = of.v[i];
+    update_by_adam(f, of.gradient[i] * factor, p, m, v);
     of.m[i] = m;
     of.v[i] = v;
-    of.parameter[i] = p * f.shrink - f.rate * m / (sqrt(v) / f.root + f.eps);
+    of.parameter[i] = p;
+  });
+}
+
+__device__ void adam_in_bf16(OptimizerBatch<Bf16AdamParameter> batch, const double* scale, const Finding* failed) {
+  const float factor = scale_of<float>(scale);
+  for_values(batch, failed, [=](const Bf16AdamParameter& of, const AdamFactors<float>& f, int64_t i) {
+    float p = of.parameter[i];
+    float m = __uint_as_float(uint32_t{of.m[i]} << 16), v = __uint_as_float(uint32_t{of.v[i]} << 16);
+    update_by_adam(f, of.gradient[i] * factor, p, m, v);
+    of.parameter[i] = p;
+    const uint64_t random = tape::kernels::split_mix(of.key + static_cast<uint64_t>(i));
+    of.m[i] = tape::kernels::rounded_at_random(__float_as_uint(m), static_cast<uint16_t>(random));
+    of.v[i] = tape::kernels::rounded_at_random(__float_as_uint(v), static_cast<uint16_t>(random >> 16));
   });
 }
 
@@ -64,5 +84,8 @@ __device__ void sgd(OptimizerBatch<SgdParameter<T>> batch, const double* scale, 
 
 TAPE_EXPORT(adam, (OptimizerBatch<AdamParameter<T>> batch, const double* scale, const Finding* failed),
             (batch, scale, failed))
+TAPE_EXPORT_AS(adam_bf16, adam_in_bf16,
+               (OptimizerBatch<Bf16AdamParameter> batch, const double* scale, const Finding* failed),
+               (batch, scale, failed))
 TAPE_EXPORT(sgd, (OptimizerBatch<SgdParameter<T>> batch, const double* scale, const Finding* failed),
             (batch, scale, failed))

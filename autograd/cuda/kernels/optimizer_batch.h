@@ -17,6 +17,15 @@ struct AdamParameter {
   const T* gradient;
   T *parameter, *m, *v;
 };
+/// The same with running means in bf16.
+struct Bf16AdamParameter {
+  using Factors = AdamFactors<float>;
+  int64_t factors, first, n;
+  const float* gradient;
+  float* parameter;
+  uint16_t *m, *v;
+  uint64_t key;
+};
 
 template <class T>
 struct SgdFactors {

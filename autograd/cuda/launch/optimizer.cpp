@@ -9,6 +9,7 @@ namespace tape::kernels::cuda {
 namespace {
 
 constinit const FloatKernels kAdam = TAPE_FLOAT_KERNELS(adam), kSgd = TAPE_FLOAT_KERNELS(sgd);
+constinit const Kernel kBf16Adam("adam_bf16");
 
 template <class T>
 AdamFactors<T> factors_of(const AdamStep& step) {
@@ -35,6 +36,9 @@ template <class T>
 AdamParameter<T> parameter_of(const AdamUpdate<T>& u, int64_t factors, int64_t first) {
   return {factors, first, u.n, u.gradient, u.parameter, u.m, u.v};
 }
+Bf16AdamParameter parameter_of(const Bf16AdamUpdate& u, int64_t factors, int64_t first) {
+  return {factors, first, u.n, u.gradient, u.parameter, u.m, u.v, u.key};
+}
 template <class T>
 SgdParameter<T> parameter_of(const SgdUpdate<T>& u, int64_t factors, int64_t first) {
   return {factors, first, u.n, u.gradient, u.parameter, u.buffer};
@@ -43,14 +47,14 @@ SgdParameter<T> parameter_of(const SgdUpdate<T>& u, int64_t factors, int64_t fir
 /// Launches the updates in batches: a batch ends where it has no place for another parameter, or for the factors of
 /// another group than the last one.
 template <class T, class Parameter, class Step, class Update>
-void update_in_batches(const FloatKernels& kernel, const GradientState& gradients, const Step* steps, int64_t count,
+void update_in_batches(const Kernel& kernel, const GradientState& gradients, const Step* steps, int64_t count,
                        const Update* updates) {
   using Batch = OptimizerBatch<Parameter>;
   static_assert(sizeof(Batch) + 2 * sizeof(void*) <= 4096);
   Batch batch = {};
   int64_t group = -1, factors = 0, chunks = 0;
   const auto launch = [&] {
-    kernel.of<T>()({static_cast<uint32_t>(chunks)}, {256}, batch, gradients.scale, gradients.failed);
+    kernel({static_cast<uint32_t>(chunks)}, {256}, batch, gradients.scale, gradients.failed);
     batch.count = factors = chunks = 0;
     group = -1;
   };
@@ -70,15 +74,20 @@ void update_in_batches(const FloatKernels& kernel, const GradientState& gradient
 template <class T>
 void update_by_adam(const GradientState& gradients, int64_t, const AdamStep* steps, int64_t count,
                     const AdamUpdate<T>* updates) {
-  update_in_batches<T, AdamParameter<T>>(kAdam, gradients, steps, count, updates);
+  update_in_batches<T, AdamParameter<T>>(kAdam.of<T>(), gradients, steps, count, updates);
+}
+void update_by_bf16_adam(const GradientState& gradients, int64_t, const AdamStep* steps, int64_t count,
+                         const Bf16AdamUpdate* updates) {
+  update_in_batches<float, Bf16AdamParameter>(kBf16Adam, gradients, steps, count, updates);
 }
 template <class T>
 void update_by_sgd(const GradientState& gradients, int64_t, const SgdStep* steps, int64_t count,
                    const SgdUpdate<T>* updates) {
-  update_in_batches<T, SgdParameter<T>>(kSgd, gradients, steps, count, updates);
+  update_in_batches<T, SgdParameter<T>>(kSgd.of<T>(), gradients, steps, count, updates);
 }
 }  // namespace
 
 TAPE_DEFINE_TABLES(OptimizerKernels, optimizer, .adam = update_by_adam<T>, .sgd = update_by_sgd<T>)
+extern const Bf16OptimizerKernels bf16_optimizer = {.adam = update_by_bf16_adam};
 
 }  // namespace tape::kernels::cuda

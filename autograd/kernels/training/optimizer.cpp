@@ -1,6 +1,10 @@
 #include "autograd/kernels/training/optimizer.h"
 
+#include <bit>
+
+#include "autograd/kernels/training/random_rounding.h"
 #include "autograd/kernels/vector/vec_math.h"
+#include "base/bfloat16.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
@@ -79,6 +83,30 @@ void adam(const GradientState& gradients, int64_t, const AdamStep* steps, int64_
   });
 }
 
+/// Values whose means are converted together, on the stack.
+constexpr int64_t kStretch = 1024;
+
+void adam_in_bf16(const GradientState& gradients, int64_t, const AdamStep* steps, int64_t count,
+                  const Bf16AdamUpdate* updates) {
+  const float scale = scale_of<float>(gradients);
+  for_updates(gradients, count, updates, [=](const Bf16AdamUpdate& u, int64_t begin, int64_t end) {
+    float m[kStretch], v[kStretch];
+    for (int64_t at = begin; at < end; at += kStretch) {
+      const int64_t n = smaller(kStretch, end - at);
+      for (int64_t i = 0; i < n; ++i) {
+        m[i] = bfloat16_value(u.m[at + i]);
+        v[i] = bfloat16_value(u.v[at + i]);
+      }
+      adam_part(steps[u.group], scale, AdamUpdate<float>{u.group, n, u.gradient + at, u.parameter + at, m, v}, 0, n);
+      for (int64_t i = 0; i < n; ++i) {
+        const uint64_t random = split_mix(u.key + static_cast<uint64_t>(at + i));
+        u.m[at + i] = rounded_at_random(std::bit_cast<uint32_t>(m[i]), static_cast<uint16_t>(random));
+        u.v[at + i] = rounded_at_random(std::bit_cast<uint32_t>(v[i]), static_cast<uint16_t>(random >> 16));
+      }
+    }
+  });
+}
+
 template <class T>
 void sgd(const GradientState& gradients, int64_t, const SgdStep* steps, int64_t count, const SgdUpdate<T>* updates) {
   const T scale = scale_of<T>(gradients);
@@ -89,5 +117,6 @@ void sgd(const GradientState& gradients, int64_t, const SgdStep* steps, int64_t 
 }  // namespace
 
 TAPE_DEFINE_TABLES(OptimizerKernels, optimizer, adam<T>, sgd<T>)
+extern const Bf16OptimizerKernels bf16_optimizer = {adam_in_bf16};
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -40,6 +40,14 @@ struct SgdUpdate {
   const T* gradient;
   T *parameter, *buffer;  // buffer may be null if momentum is 0
 };
+/// As AdamUpdate<float>, with running means in bf16. The bits that round those of value i come from split_mix(key + i).
+struct Bf16AdamUpdate {
+  int64_t group, n;
+  const float* gradient;
+  float* parameter;
+  uint16_t *m, *v;
+  uint64_t key;
+};
 
 /// One pass over all values of `count` parameters, distributed over the threads at once.
 template <class T>
@@ -52,4 +60,13 @@ struct OptimizerKernels {
               const SgdUpdate<T>* updates);
 };
 TAPE_KERNEL_TABLE(OptimizerKernels, optimizer)
+
+struct Bf16OptimizerKernels {
+  /// As OptimizerKernels<float>::adam. m and v are rounded at random (random_rounding.h), so that changes below the
+  /// resolution of bf16 accumulate on average.
+  void (*adam)(const GradientState& gradients, int64_t groups, const AdamStep* steps, int64_t count,
+               const Bf16AdamUpdate* updates);
+};
+TAPE_LEVEL_TABLE(Bf16OptimizerKernels, bf16_optimizer)
+TAPE_DEVICE_TABLE(Bf16OptimizerKernels, bf16_optimizer)
 }  // namespace tape::kernels

@@ -1,7 +1,9 @@
 #include "autograd/kernels/training/optimizer.h"
 
+#include <bit>
 #include <cmath>
 
+#include "base/bfloat16.h"
 #include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
@@ -37,6 +39,35 @@ void check_adam() {
 TEST_P(Optimizer, AdamFollowsItsFormula) {
   check_adam<float>();
   check_adam<double>();
+}
+
+/// With means in bf16, the parameter is that of the f32 kernel, and each mean one of the two neighbors of the f32's.
+TEST_P(Optimizer, AdamRoundsMeansInBf16AtRandom) {
+  const AdamStep step{0.01, 0.9, 0.98, 1e-9, 0.1, true, 0.1, 0.02};
+  for (const int64_t n : {0, 1, 33, 1025, 40000}) {
+    const std::vector<float> g = random_values<float>(n, 1);
+    std::vector<float> p = random_values<float>(n, 2), expected = p, m, v;
+    std::vector<uint16_t> half_m, half_v;
+    for (int64_t i = 0; i < n; ++i) {
+      half_m.push_back(bfloat16_bits(0.01F * static_cast<float>(i % 97 - 48)));
+      half_v.push_back(bfloat16_bits(0.01F * static_cast<float>(i % 89)));
+      m.push_back(bfloat16_value(half_m.back()));
+      v.push_back(bfloat16_value(half_v.back()));
+    }
+    const AdamUpdate<float> whole{0, n, g.data(), expected.data(), m.data(), v.data()};
+    optimizer<float>().adam({}, 1, &step, 1, &whole);
+    const Bf16AdamUpdate update{0, n, g.data(), p.data(), half_m.data(), half_v.data(), 5};
+    bf16_optimizer().adam({}, 1, &step, 1, &update);
+    EXPECT_EQ(p, expected);
+    double up = 0;  // how often a mean is rounded away from zero, less how often it should be
+    for (size_t i = 0; i < m.size(); ++i)
+      for (const auto& [found, exact] : {std::pair(half_m[i], m[i]), std::pair(half_v[i], v[i])}) {
+        const uint32_t bits = std::bit_cast<uint32_t>(exact), above = found - (bits >> 16);
+        ASSERT_TRUE(above == 0 || (above == 1 && (bits & 0xffff) != 0)) << i;
+        up += above - static_cast<double>(bits & 0xffff) / 0x10000;
+      }
+    EXPECT_LT(std::abs(up), 4 * std::sqrt(static_cast<double>(n) / 2) + 1);
+  }
 }
 
 /// Parameters of all sizes updated together, in groups with their own learning rates, end up as if updated one by one.

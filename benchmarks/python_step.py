@@ -1,6 +1,6 @@
 """A training step of gpt-nano whose loop is written in Python, compared with the same step in C++.
 
-    PYTHONPATH=build/python/python python3 benchmarks/python_step.py --command build/release/tools/tapeformer
+    PYTHONPATH=build/release/python build/python-env/bin/python benchmarks/python_step.py --command build/release/tools/tapeformer
 
 Both take turns, since other programs slow down a machine in phases: in each round each one trains for some steps in a
 process of its own. Prints the least time of a step per round, and the ratio of the medians.

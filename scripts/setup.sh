@@ -2,7 +2,7 @@
 # Installs the packages that the build needs on Debian 12 and 13 (tested on 28 November 2026; other systems with apt-get are
 # untested). --core installs only those of component core. --deb adds those that make Debian packages, --fuzz those of
 # scripts/fuzz.sh, --mpi those of -D TAPEFORMER_MPI=ON, --python those of scripts/python.sh, --reference that of
-# scripts/reference.sh, --wasm those of scripts/wasm.sh.
+# scripts/reference.sh, --wasm those of scripts/wasm.sh, --wheel those of scripts/wheel.sh.
 # Changes nothing, and needs no network, if everything is installed.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/clang.sh"
@@ -22,8 +22,9 @@ case "${1:-}" in
   --python) needed+=(python3-dev python3-venv) ;;
   --reference) needed+=(doxygen) ;;
   --wasm) needed+=(binaryen ca-certificates curl nodejs python3-pip zopfli) ;;
+  --wheel) needed+=(g++-12 ca-certificates curl python3-dev python3-venv) ;;
   *)
-    printf 'setup: %s: no such option (options are --core, --deb, --fuzz, --mpi, --python, --reference and --wasm)\n' "$1" >&2
+    printf 'setup: %s: no such option (options are --core, --deb, --fuzz, --mpi, --python, --reference, --wasm and --wheel)\n' "$1" >&2
     exit 2
     ;;
 esac

@@ -4,8 +4,8 @@
 # wheel serves 3.12 and later:
 #   scripts/wheel.sh python3.10 python3.11 python3.12
 # A wheel contains the library, the command and all libraries that they need. The compiler is Debian 12's g++ 12, with the C
-# library of Ubuntu 18.04; see cmake/wheel. Needs the packages of scripts/setup.sh, g++-12, curl and dpkg-deb. Downloads the rest,
-# each once. Exit code 77: something is missing or could not be downloaded.
+# library of Ubuntu 18.04; see cmake/wheel. Needs the packages of scripts/setup.sh --wheel. Downloads the rest, each once.
+# Exit code 77: something is missing or could not be downloaded.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -14,7 +14,7 @@ namespace {
 
 /// Key of the random bits that round the means of a parameter in a step.
 uint64_t rounding_key(size_t parameter, int64_t step) {
-  return kernels::split_mix(kernels::split_mix(parameter + 1) + static_cast<uint64_t>(step));
+  return kernels::random_bits(kernels::random_bits(parameter + 1) + static_cast<uint64_t>(step));
 }
 
 uint16_t* bf16_values(const KernelCall& at, Tensor& kept) { return static_cast<uint16_t*>(at.out(kept)); }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/split_mix.h"
 
 namespace tape::text {
 namespace {
@@ -61,14 +62,6 @@ void append_english_below_thousand(std::string& out, int64_t n) {
   if (rest % 10 != 0) out.append("-").append(word(english_small, rest % 10));
 }
 
-// The finalizer of splitmix64 (Steele, Lea, Flood 2014, variant 13 of Stafford's mixers): a bijection on 64 bits.
-constexpr uint64_t golden_gamma = 0x9E3779B97F4A7C15;
-constexpr uint64_t splitmix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
-
 }  // namespace
 
 std::string german_number(int64_t n) {
@@ -94,14 +87,14 @@ std::string english_number(int64_t n) {
 
 bool held_out(int64_t n) {
   constexpr uint64_t one_twentieth = std::numeric_limits<uint64_t>::max() / 20;
-  return n != 0 && splitmix(static_cast<uint64_t>(n) + golden_gamma) < one_twentieth;
+  return n != 0 && split_mix(static_cast<uint64_t>(n) + kSplitMixGamma) < one_twentieth;
 }
 
 std::vector<int64_t> training_sample(int64_t count, uint64_t seed) {
   if (count < 0) raise(ErrorKind::config, "training_sample: count {} is negative", count);
   constexpr std::array<int64_t, 8> first_of_length = {0, 0, 10, 100, 1'000, 10'000, 100'000, largest_number + 1};
   uint64_t position = 0;
-  const auto random = [&] { return splitmix(splitmix(seed + golden_gamma) + ++position * golden_gamma); };
+  const auto random = [&] { return split_mix(split_mix(seed + kSplitMixGamma) + ++position * kSplitMixGamma); };
   std::vector<int64_t> numbers;
   while (std::ssize(numbers) < count) {
     int64_t low = 0;
@@ -127,7 +120,7 @@ std::vector<int64_t> held_out_sample(int64_t count, uint64_t seed) {
   // A partial Fisher-Yates shuffle.
   const std::size_t wanted = std::min(static_cast<std::size_t>(count), numbers.size());
   for (std::size_t i = 0; i < wanted; ++i) {
-    const uint64_t draw = splitmix(splitmix(seed + golden_gamma) + (i + 1) * golden_gamma);
+    const uint64_t draw = split_mix(split_mix(seed + kSplitMixGamma) + (i + 1) * kSplitMixGamma);
     std::swap(numbers[i], numbers[i + draw % (numbers.size() - i)]);
   }
   numbers.resize(wanted);

@@ -304,7 +304,7 @@ class Emitter:
         else:
             made = f"{call}({', '.join(passed)})"
             if "bool requires_grad" in declared:
-                made = f"requires_grad ? {made}.requires_grad_() : {made}"
+                made = f"leaf({made}, requires_grad)"
             statement = f"return {made};"
         body = " ".join([*before, statement])
         doc = function.comment

@@ -31,6 +31,9 @@ inline TensorOptions tensor_options(std::optional<DType> dtype, const std::optio
   return {dtype.value_or(f32), device ? parse_device(*device) : default_device()};
 }
 
+/// The tensor that a function made, as a leaf if gradients are to flow to it.
+inline Tensor leaf(Tensor made, bool requires_grad) { return requires_grad ? made.requires_grad_() : made; }
+
 /// A constructor without arguments, for classes that have one: .def(DefaultConstructor<T>()).
 template <class T>
 struct DefaultConstructor : nb::def_visitor<DefaultConstructor<T>> {

@@ -14,14 +14,13 @@ constexpr const char* kRange =
 Tensor whole_range(int64_t start, std::optional<int64_t> end, int64_t step, std::optional<DType> dtype,
                    const Name& device, bool requires_grad) {
   const auto first = static_cast<double>(end ? start : 0), last = static_cast<double>(end.value_or(start));
-  Tensor made = arange(first, last, static_cast<double>(step), tensor_options(dtype.value_or(i64), device));
-  return requires_grad ? made.requires_grad_() : made;
+  return leaf(arange(first, last, static_cast<double>(step), tensor_options(dtype.value_or(i64), device)),
+              requires_grad);
 }
 
 Tensor range(double start, std::optional<double> end, double step, std::optional<DType> dtype, const Name& device,
              bool requires_grad) {
-  Tensor made = arange(end ? start : 0, end.value_or(start), step, tensor_options(dtype, device));
-  return requires_grad ? made.requires_grad_() : made;
+  return leaf(arange(end ? start : 0, end.value_or(start), step, tensor_options(dtype, device)), requires_grad);
 }
 
 }  // namespace

@@ -177,9 +177,7 @@ Tensor make_tensor(nb::handle data, std::optional<DType> dtype, const std::optio
       result = from_lists(data, dtype);  // a number of another library, or the error
     }
   }
-  result = result.to(device.value_or(default_device()));
-  if (requires_grad) result.requires_grad_(true);
-  return result;
+  return leaf(result.to(device.value_or(default_device())), requires_grad);
 }
 
 // --- out ---

@@ -57,7 +57,7 @@ __device__ void adam_in_bf16(OptimizerBatch<Bf16AdamParameter> batch, const doub
     float m = __uint_as_float(uint32_t{of.m[i]} << 16), v = __uint_as_float(uint32_t{of.v[i]} << 16);
     update_by_adam(f, of.gradient[i] * factor, p, m, v);
     of.parameter[i] = p;
-    const uint64_t random = tape::kernels::split_mix(of.key + static_cast<uint64_t>(i));
+    const uint64_t random = tape::kernels::random_bits(of.key + static_cast<uint64_t>(i));
     of.m[i] = tape::kernels::rounded_at_random(__float_as_uint(m), static_cast<uint16_t>(random));
     of.v[i] = tape::kernels::rounded_at_random(__float_as_uint(v), static_cast<uint16_t>(random >> 16));
   });

@@ -99,7 +99,7 @@ void adam_in_bf16(const GradientState& gradients, int64_t, const AdamStep* steps
       }
       adam_part(steps[u.group], scale, AdamUpdate<float>{u.group, n, u.gradient + at, u.parameter + at, m, v}, 0, n);
       for (int64_t i = 0; i < n; ++i) {
-        const uint64_t random = split_mix(u.key + static_cast<uint64_t>(at + i));
+        const uint64_t random = random_bits(u.key + static_cast<uint64_t>(at + i));
         u.m[at + i] = rounded_at_random(std::bit_cast<uint32_t>(m[i]), static_cast<uint16_t>(random));
         u.v[at + i] = rounded_at_random(std::bit_cast<uint32_t>(v[i]), static_cast<uint16_t>(random >> 16));
       }

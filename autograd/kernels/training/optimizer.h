@@ -40,7 +40,7 @@ struct SgdUpdate {
   const T* gradient;
   T *parameter, *buffer;  // buffer may be null if momentum is 0
 };
-/// As AdamUpdate<float>, with running means in bf16. The bits that round those of value i come from split_mix(key + i).
+/// As AdamUpdate<float>, with running means in bf16. The bits that round those of value i are random_bits(key + i).
 struct Bf16AdamUpdate {
   int64_t group, n;
   const float* gradient;

@@ -99,13 +99,13 @@ def main():
     kinds, failed, passed = collections.Counter(), 0, 0
     in_cpp = {}
     for page, _ in repository.pages():
-        before = None
-        for block in BLOCK.finditer((repository.ROOT / page).read_text()):
+        before, content = None, (repository.ROOT / page).read_text()
+        for block in BLOCK.finditer(content):
             language, text = block[2], block[3]
             kind = kind_of(page, language, text, before)
             before = (language, "int main(" in text)
             problems = []
-            line = (repository.ROOT / page).read_text()[:block.start()].count("\n") + 1
+            line = content[:block.start()].count("\n") + 1
             try:
                 if kind == "cpp":
                     in_cpp[page, line] = text

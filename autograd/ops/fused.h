@@ -56,9 +56,11 @@
 //     modifications. Kernels read them as c.constant<int64_t>(i).
 //   void computed(Inputs in, Inputs outputs) const;
 //     Called after each call, including calls of the reference, with the tensors in compute dtype (f32 for f16, bf16).
-//   bool computes_halves(const kernels::Target& target) const;
-//     Whether the kernels of a target take f16 and bf16, so that such tensors are not cast. forward() is then also
-//     called with values of Half and BFloat16.
+//   bool computes_halves(const kernels::Target& target, Inputs in) const;
+//     Whether the kernels of a target take the inputs, the first of which is f16 or bf16, as they are. Otherwise those
+//     in 16 bits are cast to f32. forward() and backward() are then also called with values of Half and BFloat16.
+//   bool computes_bf16(const kernels::Target& target, Inputs in) const;
+//     The same for bf16 only. forward() and backward() are also called with values of BFloat16.
 namespace tape {
 
 /// Inputs of a call, in the order of the operation's formula. Optional inputs may be undefined.
@@ -149,7 +151,11 @@ class BackwardCall : public CallValues<T> {
 namespace detail {
 
 template <class Operation>
-concept ComputesHalves = requires(const Operation& o, const kernels::Target& target) { o.computes_halves(target); };
+concept ComputesHalves =
+    requires(const Operation& o, const kernels::Target& target, Inputs in) { o.computes_halves(target, in); };
+template <class Operation>
+concept ComputesBf16 =
+    requires(const Operation& o, const kernels::Target& target, Inputs in) { o.computes_bf16(target, in); };
 
 template <class Operation>
 concept HasReference = requires(const Operation& o, Inputs in) { o.reference(in); };
@@ -233,6 +239,18 @@ struct SavedLayout {
   }
 };
 
+/// Calls f(T{}) with the C++ type of a kernel's values.
+template <class Operation, class F>
+void dispatch_values(const char* name, DType dtype, F&& f) {
+#if !defined(__wasm__)  // which has no kernels for 16 bits
+  if constexpr (ComputesHalves<Operation>)
+    if (dtype == DType::f16) return f(Half{});
+  if constexpr (ComputesHalves<Operation> || ComputesBf16<Operation>)
+    if (dtype == DType::bf16) return f(BFloat16{});
+#endif
+  dispatch_floating(name, dtype, f);
+}
+
 /// Computes the gradients with the backward kernel.
 template <size_t N, class Operation>
 Tensors gradients_by_kernel(const char* name, const Operation& operation, const BackwardContext& c) {
@@ -256,7 +274,7 @@ Tensors gradients_by_kernel(const char* name, const Operation& operation, const 
     if (c.needs(i) && !gradients[i].defined())
       gradients[i] = new_gradient(operation, i, traits.saves_inputs ? inputs[i] : arriving[0]);
   run_kernels(name, arriving[0].device(), [&](const KernelCall& at) {
-    dispatch_floating(name, arriving[0].dtype(), [&]<class T>(T) {
+    dispatch_values<Operation>(name, arriving[0].dtype(), [&]<class T>(T) {
       operation.backward(BackwardCall<T>(at, inputs, outputs, kept, fixed, arriving, gradients));
     });
   });
@@ -281,24 +299,14 @@ Tensors fused_gradients(const char* name, const Operation& operation, const Back
   }
 }
 
-/// Whether the kernels take the inputs, all of which are f16 or all bf16, as they are.
+/// Whether the kernels take the inputs, the first of which is f16 or bf16, as they are.
 template <class Operation>
-bool computes_halves(const Operation& o, Inputs in) {
-  if constexpr (ComputesHalves<Operation>) {
-    const auto same = [&](const Tensor& x) { return !x.defined() || x.dtype() == in[0].dtype(); };
-    return !Composed::active() && std::ranges::all_of(in, same) && o.computes_halves(kernels::Target{in[0].device()});
-  }
+bool takes_halves(const Operation& o, Inputs in) {
+  if (Composed::active()) return false;
+  const kernels::Target target{in[0].device()};
+  if constexpr (ComputesHalves<Operation>) return o.computes_halves(target, in);
+  if constexpr (ComputesBf16<Operation>) return in[0].dtype() == DType::bf16 && o.computes_bf16(target, in);
   return false;
-}
-
-/// Calls f(T{}) with the C++ type of a forward kernel's values.
-template <class Operation, class F>
-void dispatch_values(const char* name, DType dtype, F&& f) {
-  if constexpr (ComputesHalves<Operation>) {
-    if (dtype == DType::f16) return f(Half{});
-    if (dtype == DType::bf16) return f(BFloat16{});
-  }
-  dispatch_floating(name, dtype, f);
 }
 
 /// One call in f32 or f64, or in a 16-bit type that the kernels take. Returns an array of the outputs.
@@ -340,7 +348,7 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
 
 /// Runs and records an operation with kernels. Returns a tensor, or an array if there are several outputs. f16 and bf16
 /// inputs are computed in f32 and the outputs rounded back, each with a recorded cast, unless the operation's kernels
-/// take them (computes_halves). In a Composed scope the
+/// take them (computes_halves, computes_bf16). In a Composed scope the
 /// reference runs instead, if there is one. Gradients come from the kernel or, for higher-order differentiation, from
 /// gradients() or the reference. Error (dtype) for inputs that are not floating.
 template <class Operation, size_t N>
@@ -353,7 +361,7 @@ auto fused(const Op& op, const Tensor (&inputs)[N], const Operation& operation, 
   using Outputs = decltype(run(Inputs(inputs)));
   const DType dtype = inputs[0].dtype();
   Outputs outputs;
-  if (!is_half(dtype) || detail::computes_halves(operation, inputs)) {
+  if (!is_half(dtype) || detail::takes_halves(operation, Inputs(inputs))) {
     outputs = run(Inputs(inputs));
   } else {
     std::array<Tensor, N> wide;

@@ -51,7 +51,7 @@ struct Matmul {
   Results<1> results(Inputs in) const {
     return {{empty(batch.inserted(batch.rank(), gemm.m).inserted(batch.rank() + 1, gemm.n), in[0].options())}};
   }
-  bool computes_halves(const kernels::Target& target) const { return kernels::has_half_products(target); }
+  bool computes_halves(const kernels::Target& target, Inputs) const { return kernels::has_half_products(target); }
   void forward(const auto& c) const;
   Tensors gradients(const BackwardContext& c) const;
 };
@@ -154,7 +154,7 @@ struct Linear {
   Shape shape;  // of y
 
   Results<1> results(Inputs in) const { return {{empty(shape, in[0].options())}}; }
-  bool computes_halves(const kernels::Target& target) const { return kernels::has_half_products(target); }
+  bool computes_halves(const kernels::Target& target, Inputs) const { return kernels::has_half_products(target); }
   void forward(const auto& c) const {
     kernels::Gemm call = gemm;
     const Ref<Storage> held = read_packed(c.input(1), call);

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "../../../../base/device.h"
+#include "../../../../base/half.h"
 
 namespace tape::kernels {
 
@@ -122,6 +123,22 @@ using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const Table<T>& name(const Place<T>& place) {        \
     return name<T>(static_cast<const Target&>(place)); \
   }
+
+// A table of kernels for bf16, which only CUDA has (the CPU computes bf16 in f32), to be declared after the tables of
+// the other types. Without devices there is nothing to call:
+//   template <> const Table<BFloat16>& name<BFloat16>(const Target&);
+#if defined(__wasm__)
+#define TAPE_BF16_TABLE(Table, name)
+#else
+#define TAPE_BF16_TABLE(Table, name)                            \
+  namespace cuda {                                              \
+  extern const Table<BFloat16> name##_bf16;                     \
+  }                                                             \
+  template <>                                                   \
+  inline const Table<BFloat16>& name<BFloat16>(const Target&) { \
+    return cuda::name##_bf16;                                   \
+  }
+#endif
 
 // A table per type, compiled once per level, for the CPU only or for each device.
 #define TAPE_CPU_KERNEL_TABLE(Table, name)    \

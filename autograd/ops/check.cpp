@@ -16,6 +16,10 @@ void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b) {
     raise(ErrorKind::dtype, "{}: dtypes differ: {} and {}", operation, to_string(a.dtype()), to_string(b.dtype()));
 }
 
+void check_parameter_dtype(const char* operation, const Tensor& x, const Tensor& parameter) {
+  if (!is_half(x.dtype()) || parameter.dtype() != f32) check_same_dtype(operation, x, parameter);
+}
+
 void check_same_shape(const char* operation, const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape())
     raise(ErrorKind::shape, "{}: shapes differ: {} and {}", operation, to_string(a.shape()), to_string(b.shape()));
@@ -33,7 +37,7 @@ void check_subtraction(DType a, DType b) {
 }
 
 void check_linear(const char* operation, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  check_same_dtype(operation, x, weight);
+  check_parameter_dtype(operation, x, weight);
   if (weight.rank() != 2)
     raise(ErrorKind::shape, "{}: weight must be [out, in], got {}", operation, to_string(weight.shape()));
   const int64_t out = weight.size(0), in = weight.size(1);
@@ -41,7 +45,7 @@ void check_linear(const char* operation, const Tensor& x, const Tensor& weight, 
     raise(ErrorKind::shape, "{}: inner sizes differ: x {} x weight {} ({} vs {})", operation, to_string(x.shape()),
           to_string(weight.shape()), x.rank() ? x.size(-1) : 1, in);
   if (!bias.defined()) return;
-  check_same_dtype(operation, x, bias);
+  check_same_dtype(operation, weight, bias);
   if (!(bias.shape() == Shape{out}))
     raise(ErrorKind::shape, "{}: bias must be [{}], got {}", operation, out, to_string(bias.shape()));
 }

@@ -11,6 +11,9 @@ namespace tape {
 /// Throws Error (dtype) `operation: dtypes differ: f32 and f64`.
 void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b);
 
+/// The same, except that activations in 16 bits may meet f32 parameters.
+void check_parameter_dtype(const char* operation, const Tensor& x, const Tensor& parameter);
+
 /// Throws Error (shape) `operation: shapes differ: [2] and [3]`.
 void check_same_shape(const char* operation, const Tensor& a, const Tensor& b);
 

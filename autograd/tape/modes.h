@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "../../base/device.h"
+#include "../dtype.h"
 #include "../kernels/product/matmul_precision.h"
 
 namespace tape {
@@ -29,6 +31,7 @@ struct Modes {
   Device device;                                                       ///< DeviceScope
   int traces = 0;                                                      ///< Trace
   MatmulPrecision matmul_precision = MatmulPrecision::highest;         ///< MatmulPrecisionScope
+  std::optional<DType> autocast;                                       ///< AutocastScope
   const ModuleName* module = nullptr;                                  ///< ModuleScope: the innermost
   DeferRecordEvents* defer_record_events = nullptr;                    ///< DeferRecordEvents
   const OnCustomForward* on_custom_forward = nullptr;                  ///< OnCustomForward: the innermost

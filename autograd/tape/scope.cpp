@@ -36,6 +36,14 @@ EnableGrad::EnableGrad(bool enabled) : recording_(modes.recording, enabled) {}
 Composed::Composed() : composed_(modes.composed, true) {}
 bool Composed::active() { return modes.composed; }
 MatmulPrecisionScope::MatmulPrecisionScope(MatmulPrecision precision) : precision_(modes.matmul_precision, precision) {}
+AutocastScope::AutocastScope(DType dtype) : dtype_(modes.autocast, dtype) {
+  if (dtype != bf16 && dtype != f32)
+    raise(ErrorKind::dtype, "AutocastScope: needs bf16, or f32 to turn autocast off, got {}", to_string(dtype));
+}
+bool is_autocast_enabled(Device device) {
+  if (modes.autocast) return *modes.autocast == bf16;
+  return device.is_cuda() && modes.matmul_precision == MatmulPrecision::medium;
+}
 DeviceScope::DeviceScope(Device device) : device_(modes.device, device) {}
 Device default_device() { return modes.device; }
 
@@ -71,7 +79,7 @@ ModuleScope::~ModuleScope() {
 std::string ModuleScope::path() { return path_of(modes.module); }
 
 ScopeState ScopeState::now() {
-  return {modes.composed, MatmulPrecisionScope::current(), Trace::active(), ModuleScope::path()};
+  return {modes.composed, MatmulPrecisionScope::current(), modes.autocast, Trace::active(), ModuleScope::path()};
 }
 
 RestoreScopes::RestoreScopes(const ScopeState& state)
@@ -79,6 +87,7 @@ RestoreScopes::RestoreScopes(const ScopeState& state)
       module_path_{state.module_path, nullptr},
       composed_(modes.composed, state.composed),
       matmul_precision_(modes.matmul_precision, state.matmul_precision),
+      autocast_(modes.autocast, state.autocast),
       module_names_(modes.module, &module_path_) {}
 
 }  // namespace tape

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "../../base/device.h"
+#include "../dtype.h"
 #include "../kernels/product/matmul_precision.h"
 #include "scoped_value.h"
 
@@ -67,6 +69,30 @@ class MatmulPrecisionScope {
  private:
   const detail::ScopedValue<MatmulPrecision> precision_;
 };
+
+/// Mixed precision as with torch.autocast: while in scope, activations are bf16, and parameters, their gradients, sums
+/// and losses stay f32, so no loss scaling is needed.
+///
+/// - linear(), linear_cross_entropy() and embedding() with f32 weights give bf16; linear() casts an f32 x first.
+/// - matmul() of a bf16 and an f32 operand gives bf16, as do the nn layers that add a parameter to an activation.
+/// - Losses of bf16 predictions are computed in f32 and have that dtype.
+/// - Everything else has the dtype of its operands: a norm of bf16 values gives bf16 (PyTorch's gives f32), with f32
+///   statistics.
+///
+/// f64 operands are not changed. Without a scope, autocast is on on a GPU while products have precision `medium`
+/// (MatmulPrecisionScope), and off on the CPU, where bf16 activations save memory only.
+class AutocastScope {
+ public:
+  /// Opens the scope on this thread; the innermost one applies. `dtype` is bf16, or f32, which turns autocast off.
+  /// Error (dtype) for others.
+  explicit AutocastScope(DType dtype = bf16);
+
+ private:
+  const detail::ScopedValue<std::optional<DType>> dtype_;
+};
+
+/// Whether activations on a device are bf16 in this thread's scopes (AutocastScope).
+bool is_autocast_enabled(Device device);
 
 /// New tensors for which no device is named are created on this one while in scope. Results of operations are on the
 /// device of their operands.

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "../dtype.h"
 #include "../kernels/product/matmul_precision.h"
 #include "scope.h"
 #include "trace.h"
@@ -13,6 +14,7 @@ namespace tape {
 struct ScopeState {
   bool composed = false;
   MatmulPrecision matmul_precision = MatmulPrecision::highest;
+  std::optional<DType> autocast;
   bool trace = false;
   std::string module_path;
 
@@ -31,6 +33,7 @@ class RestoreScopes {
   const detail::ModuleName module_path_;
   const detail::ScopedValue<bool> composed_;
   const detail::ScopedValue<MatmulPrecision> matmul_precision_;
+  const detail::ScopedValue<std::optional<DType>> autocast_;
   const detail::ScopedValue<const detail::ModuleName*> module_names_;
 };
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "autograd/create.h"
+#include "autograd/ops/elementwise/activation_dtype.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/index/index.h"
@@ -30,7 +31,7 @@ Tensor with_rows(const char* layer, const Tensor& x, const Tensor& table, int64_
   if (first < 0 || first + length > most)
     raise(ErrorKind::shape, "{}: positions {} to {} are beyond the table of {}", layer, first, first + length - 1,
           most);
-  return x + slice(table, 0, {.start = offset + first, .end = offset + first + length});
+  return x + beside_activation(slice(table, 0, {.start = offset + first, .end = offset + first + length}), x);
 }
 
 Shape checked_shape(int64_t d_model, int64_t max_length, const PositionalEncodingOptions& options) {
@@ -96,7 +97,7 @@ Tensor PositionalEncoding::at(const Tensor& x, const Tensor& positions) const {
   }
   const Tensor found = reshape(index_select(table, 0, from_vector(rows).to(table.device())), x.shape());
   const Tensor none = reshape(lt(positions, 0), Shape{x.size(0), x.size(1), 1});
-  return x + masked_fill(found, none, 0);
+  return x + beside_activation(masked_fill(found, none, 0), x);
 }
 
 std::string PositionalEncoding::settings() const {

@@ -75,7 +75,7 @@ const Op conv2d_op({.name = "conv2d",
 
 void check_conv_operands(const char* name, const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t axes,
                          int64_t groups) {
-  check_same_dtype(name, x, weight);
+  check_parameter_dtype(name, x, weight);
   check_spatial_input(name, x, axes);
   if (weight.rank() != axes + 2 || weight.numel() == 0)
     raise(ErrorKind::shape, "{}: weight must be {} with no empty axis, got {}", name,
@@ -90,7 +90,7 @@ void check_conv_operands(const char* name, const Tensor& x, const Tensor& weight
     raise(ErrorKind::shape, "{}: {} groups do not divide the {} output channels of weight {}", name, groups, out,
           to_string(weight.shape()));
   if (!bias.defined()) return;
-  check_same_dtype(name, x, bias);
+  check_same_dtype(name, weight, bias);
   if (!(bias.shape() == Shape{out}))
     raise(ErrorKind::shape, "{}: bias must be [{}], got {}", name, out, to_string(bias.shape()));
 }

@@ -4,6 +4,7 @@
 #include "autograd/kernels/index/common/take.h"
 #include "autograd/kernels/index/index.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/activation_dtype.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
@@ -12,7 +13,9 @@
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/observer.h"
 #include "autograd/tape/op.h"
+#include "autograd/tape/scope.h"
 
 namespace tape {
 namespace {
@@ -183,10 +186,15 @@ Tensor embedding(const Tensor& weight, const Tensor& given, const EmbeddingOptio
     kernels::take(at).take(1, vocabulary, width, size_of(weight.dtype()), at.in(weight), ids.numel(),
                            at.in<int64_t>(ids), at.out(y));
   });
+  {
+    const NoGrad no_grad;
+    const HideObservers unobserved;
+    y = cast(y, activation_dtype(weight));
+  }
   return record(embedding_op, {weight}, y, {ids},
-                [=](const BackwardContext& c) -> Tensors {
+                [=, dtype = weight.dtype()](const BackwardContext& c) -> Tensors {
                   const Tensor index = reshape(c.saved(0), {c.saved(0).numel()});
-                  const Tensor rows = reshape(c.grad(), Shape{index.numel(), width});
+                  const Tensor rows = reshape(cast(c.grad(), dtype), Shape{index.numel(), width});
                   Tensor dweight = zeros({vocabulary, width}, rows.options());
                   if (c.create_graph()) {
                     const auto is_padding = [&] { return eq(unsqueeze(index, 1), *padding); };

@@ -178,8 +178,9 @@ struct CtcLoss {
 
 }  // namespace
 
-Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
-                const Tensor& target_lengths, const CtcOptions& options) {
+Tensor ctc_loss(const Tensor& given, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths,
+                const CtcOptions& options) {
+  const Tensor log_probs = loss_operand(given);
   check_floating("ctc_loss", log_probs);
   if (log_probs.rank() == 2) {
     const Tensor one = ctc_loss(unsqueeze(log_probs, 1), targets, input_lengths, target_lengths, options);

@@ -119,10 +119,10 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t axis, double 
   return in_compute_dtype(cosines, a, b);
 }
 
-Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target,
+Tensor cosine_embedding_loss(const Tensor& given_a, const Tensor& given_b, const Tensor& target,
                              const CosineEmbeddingOptions& options) {
   const double margin = options.margin;
-  check_pair("cosine_embedding_loss", a, b);
+  const auto [a, b] = loss_pair("cosine_embedding_loss", given_a, given_b);
   if (a.rank() < 1 || a.rank() > 2 || !(a.shape().slice(0, a.rank() - 1) == target.shape()))
     raise(ErrorKind::shape,
           "cosine_embedding_loss: vectors {} need a target of that shape without the last axis, got "
@@ -141,11 +141,11 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
   return reduced(in_compute_dtype(losses, a, b), options.reduction);
 }
 
-Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+Tensor triplet_margin_loss(const Tensor& given_anchor, const Tensor& given_positive, const Tensor& given_negative,
                            const TripletMarginOptions& options) {
   const TripletMarginOptions& o = options;
-  check_pair("triplet_margin_loss", anchor, positive);
-  check_pair("triplet_margin_loss", anchor, negative);
+  const auto [anchor, positive] = loss_pair("triplet_margin_loss", given_anchor, given_positive);
+  const Tensor negative = loss_pair("triplet_margin_loss", given_anchor, given_negative).target;
   if (anchor.rank() < 1) raise(ErrorKind::shape, "triplet_margin_loss: needs vectors, got []");
   if (!(o.margin > 0) || !(o.p > 0) || !(o.eps >= 0))
     raise(ErrorKind::config, "triplet_margin_loss: needs margin > 0, p > 0 and eps >= 0, got {}, {} and {}", o.margin,

@@ -10,6 +10,7 @@
 #include "autograd/kernels/product/common/gemm.h"
 #include "autograd/kernels/reduce/reduce.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/activation_dtype.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/masked.h"
 #include "autograd/ops/fused.h"
@@ -180,10 +181,11 @@ int64_t chosen_rows(int64_t rows, int64_t classes, DType dtype) {
 
 }  // namespace
 
-Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& given,
+Tensor linear_cross_entropy(const Tensor& given_x, const Tensor& weight, const Tensor& bias, const Tensor& given,
                             const CrossEntropyOptions& options, int64_t rows) {
   constexpr const char* kName = "linear_cross_entropy";
   if (rows < 0) raise(ErrorKind::config, "{}: rows must not be negative, got {}", kName, rows);
+  const Tensor x = loss_operand(as_activation(given_x, weight));
   check_floating(kName, x);
   check_linear(kName, x, weight, bias);
   check_label_smoothing(kName, options.label_smoothing);

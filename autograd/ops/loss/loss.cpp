@@ -78,7 +78,8 @@ struct CrossEntropy {
 
 }  // namespace
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& given, const CrossEntropyOptions& options) {
+Tensor cross_entropy(const Tensor& given_logits, const Tensor& given, const CrossEntropyOptions& options) {
+  const Tensor logits = loss_operand(given_logits);
   check_label_smoothing("cross_entropy", options.label_smoothing);
   const CrossEntropyOptions& o = options;
   const Tensor weight = o.weight.defined() ? o.weight.detach() : Tensor();
@@ -90,7 +91,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& given, const CrossEntro
   return reduced_by_weight(losses, target_weight(target, weight, o.ignore_index, losses.dtype()), o.reduction);
 }
 
-Tensor nll_loss(const Tensor& log_probabilities, const Tensor& given, const NllOptions& options) {
+Tensor nll_loss(const Tensor& given_log_probabilities, const Tensor& given, const NllOptions& options) {
+  const Tensor log_probabilities = loss_operand(given_log_probabilities);
   const Tensor target = targets_of("nll_loss", log_probabilities, given, options.weight, options.ignore_index);
   const Tensor weights = target_weight(target, options.weight, options.ignore_index, log_probabilities.dtype());
   return reduced_by_weight(target_losses(log_probabilities, target, weights, options.ignore_index), weights,

@@ -1,7 +1,9 @@
 #include "autograd/ops/loss/loss_reduction.h"
 
 #include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "autograd/tape/scope.h"
 
 namespace tape {
 
@@ -10,11 +12,15 @@ Tensor reduced(const Tensor& losses, Reduction reduction) {
   return reduction == Reduction::sum ? sum(losses) : mean(losses);
 }
 
-void check_pair(const char* operation, const Tensor& x, const Tensor& target) {
+Tensor loss_operand(const Tensor& x) { return x.dtype() == bf16 && is_autocast_enabled(x.device()) ? cast(x, f32) : x; }
+
+LossPair loss_pair(const char* operation, const Tensor& given, const Tensor& given_target) {
+  const Tensor x = loss_operand(given), target = loss_operand(given_target);
   check_same_dtype(operation, x, target);
   check_floating(operation, x);
   if (!(x.shape() == target.shape()))
     raise(ErrorKind::shape, "{}: shapes differ: {} and {}", operation, to_string(x.shape()), to_string(target.shape()));
+  return {x, target};
 }
 
 }  // namespace tape

@@ -10,8 +10,15 @@ enum class Reduction { mean, sum, none };
 /// Reduces elementwise losses. Error (shape) for the mean of an empty tensor.
 Tensor reduced(const Tensor& losses, Reduction reduction);
 
+/// x as losses read it: bf16 in f32 where autocast is on (AutocastScope).
+Tensor loss_operand(const Tensor& x);
+
+/// Two operands of a loss, as loss_operand() gives them.
+struct LossPair {
+  Tensor x, target;
+};
 /// Throws Error (dtype) `operation: dtypes differ: f32 and f64` or `operation: needs a floating dtype, got i64`, and
 /// (shape) `operation: shapes differ: [3] and [3, 1]`.
-void check_pair(const char* operation, const Tensor& x, const Tensor& target);
+LossPair loss_pair(const char* operation, const Tensor& x, const Tensor& target);
 
 }  // namespace tape

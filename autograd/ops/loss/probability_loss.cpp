@@ -105,8 +105,8 @@ Tensor reduced_divergence(const Tensor& losses, KlReduction reduction) {
 
 }  // namespace
 
-Tensor bce_loss(const Tensor& probabilities, const Tensor& target, Reduction reduction) {
-  check_pair("bce_loss", probabilities, target);
+Tensor bce_loss(const Tensor& given, const Tensor& given_target, Reduction reduction) {
+  const auto [probabilities, target] = loss_pair("bce_loss", given, given_target);
   const Tensor outside = logical_or(lt(probabilities, 0), gt(probabilities, 1));
   check_none(ErrorKind::numeric, "bce_loss", outside, "probabilities must be in [0, 1]");
   const auto losses = [](const Tensor& p, const Tensor& t) {
@@ -121,8 +121,8 @@ Tensor bce_loss(const Tensor& probabilities, const Tensor& target, Reduction red
   return reduced(in_compute_dtype(losses, probabilities, target), reduction);
 }
 
-Tensor bce_with_logits_loss(const Tensor& logits, const Tensor& target, const BceWithLogitsOptions& options) {
-  check_pair("bce_with_logits_loss", logits, target);
+Tensor bce_with_logits_loss(const Tensor& given, const Tensor& given_target, const BceWithLogitsOptions& options) {
+  const auto [logits, target] = loss_pair("bce_with_logits_loss", given, given_target);
   const Tensor weight = loss_weight("weight", logits, options.weight);
   const Tensor w = loss_weight("pos_weight", logits, options.pos_weight);
   const Tensor losses =
@@ -131,8 +131,8 @@ Tensor bce_with_logits_loss(const Tensor& logits, const Tensor& target, const Bc
   return reduced(weight.defined() ? losses * weight : losses, options.reduction);
 }
 
-Tensor kl_div(const Tensor& x, const Tensor& target, const KlDivOptions& options) {
-  check_pair("kl_div", x, target);
+Tensor kl_div(const Tensor& given, const Tensor& given_target, const KlDivOptions& options) {
+  const auto [x, target] = loss_pair("kl_div", given, given_target);
   const bool log_target = options.log_target;
   if (!log_target)
     check_none(ErrorKind::numeric, "kl_div", lt(target, 0), [shape = target.shape()](int64_t) {

@@ -62,35 +62,37 @@ Tensor variance_for(const Tensor& x, const Tensor& var) {
 
 }  // namespace
 
-Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
-  check_pair("mse_loss", x, target);
+Tensor mse_loss(const Tensor& given, const Tensor& given_target, Reduction reduction) {
+  const auto [x, target] = loss_pair("mse_loss", given, given_target);
   return reduced(square(x - target), reduction);
 }
 
-Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
-  check_pair("l1_loss", x, target);
+Tensor l1_loss(const Tensor& given, const Tensor& given_target, Reduction reduction) {
+  const auto [x, target] = loss_pair("l1_loss", given, given_target);
   return reduced(abs(x - target), reduction);
 }
 
-Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, const SmoothL1Options& options) {
+Tensor smooth_l1_loss(const Tensor& given, const Tensor& given_target, const SmoothL1Options& options) {
   const double beta = options.beta;
-  check_pair("smooth_l1_loss", x, target);
+  const auto [x, target] = loss_pair("smooth_l1_loss", given, given_target);
   if (!(beta >= 0) || std::isinf(beta))
     raise(ErrorKind::config, "smooth_l1_loss: beta must be at least 0 and finite, got {}", beta);
   if (beta == 0) return l1_loss(x, target, options.reduction);
   return reduced(fused(smooth_l1_loss_op, {x, target}, Huber{beta, 1 / beta}, {{"beta", beta}}), options.reduction);
 }
 
-Tensor huber_loss(const Tensor& x, const Tensor& target, const HuberOptions& options) {
+Tensor huber_loss(const Tensor& given, const Tensor& given_target, const HuberOptions& options) {
   const double delta = options.delta;
-  check_pair("huber_loss", x, target);
+  const auto [x, target] = loss_pair("huber_loss", given, given_target);
   if (!(delta > 0) || std::isinf(delta))
     raise(ErrorKind::config, "huber_loss: delta must be above 0 and finite, got {}", delta);
   return reduced(fused(huber_loss_op, {x, target}, Huber{delta, 1}, {{"delta", delta}}), options.reduction);
 }
 
-Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var, const GaussianNllOptions& options) {
-  check_pair("gaussian_nll_loss", x, target);
+Tensor gaussian_nll_loss(const Tensor& given, const Tensor& given_target, const Tensor& given_var,
+                         const GaussianNllOptions& options) {
+  const auto [x, target] = loss_pair("gaussian_nll_loss", given, given_target);
+  const Tensor var = loss_operand(given_var);
   check_same_dtype("gaussian_nll_loss", x, var);
   const double eps = options.eps;
   if (!(eps > 0) || std::isinf(eps))

@@ -10,7 +10,7 @@ namespace tape {
 
 void check_norm_operand(const char* operation, const char* name, const Tensor& x, const Tensor& operand, int64_t axis) {
   if (!operand.defined()) return;
-  check_same_dtype(operation, x, operand);
+  check_parameter_dtype(operation, x, operand);
   if (!(operand.shape() == Shape{x.size(axis)}))
     raise(ErrorKind::shape, "{}: {} must be [{}] for x {}, got {}", operation, name, x.size(axis), to_string(x.shape()),
           to_string(operand.shape()));

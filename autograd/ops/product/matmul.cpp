@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/product/common/gemm.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/activation_dtype.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/fused.h"
@@ -183,7 +184,8 @@ struct Linear {
 
 Tensor matmul(const Tensor& a, const Tensor& b) { return matmul(a, b, {}); }
 
-Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
+Tensor matmul(const Tensor& given_a, const Tensor& given_b, const MatmulOptions& options) {
+  const Tensor a = beside_activation(given_a, given_b), b = beside_activation(given_b, given_a);
   check_same_dtype("matmul", a, b);
   if (a.rank() == 0 || b.rank() == 0)
     raise(ErrorKind::shape, "matmul: needs at least one axis: a {} x b {}", to_string(a.shape()), to_string(b.shape()));
@@ -199,7 +201,8 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
                {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
 }
 
-Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+Tensor linear(const Tensor& given, const Tensor& weight, const Tensor& bias) {
+  const Tensor x = as_activation(given, weight);
   check_linear("linear", x, weight, bias);
   const int64_t out = weight.shape()[0], in = weight.shape()[1];
   const int64_t rows = rows_of(x);

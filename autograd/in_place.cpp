@@ -104,7 +104,9 @@ Tensor& combine(Tensor& x, const char* operation, Binary kind, Tensor (*f)(const
   DType result = result_type(x, other);
   if (kind == Binary::div && !is_floating(result)) result = f32;
   const bool recorded = grad_enabled() && (x.requires_grad() || other.requires_grad());
-  if (!recorded && same_compute_dtype(x, other) && result == x.dtype()) {
+  const bool is_arithmetic = kind == Binary::add || kind == Binary::sub || kind == Binary::mul;
+  const bool has_kernel = is_arithmetic ? same_arithmetic_dtype(x, other) : same_compute_dtype(x, other);
+  if (!recorded && has_kernel && result == x.dtype()) {
     combine_values(operation, x, kind, other);
     return x;
   }

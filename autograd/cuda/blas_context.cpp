@@ -66,7 +66,7 @@ size_t BlasKeyHash::operator()(const BlasKey& key) const {
   for (const int64_t value :
        {p.rows, p.columns, p.inner, p.lda, p.ldb, p.ldd, p.batch, p.stride_a, p.stride_b, p.stride_d})
     add(value);
-  add(static_cast<uint64_t>(p.type) << 8 | static_cast<uint64_t>(p.compute));
+  add(static_cast<uint64_t>(p.result) << 16 | static_cast<uint64_t>(p.type) << 8 | static_cast<uint64_t>(p.compute));
   add(p.transpose_a << 2 | p.transpose_b << 1 | static_cast<int>(p.accumulate));
   add(key.epilogue);
   add(key.alignment_a << 15 | key.alignment_b << 10 | key.alignment_d << 5 | key.alignment_bias);
@@ -90,11 +90,10 @@ void BlasContext::check(BlasStatus status, const char* function) const {
         function, blas_status_text(table_, status));
 }
 
-void BlasContext::describe_matrix(BlasObject& layout, const BlasProduct& product, int64_t rows, int64_t columns,
-                                  int64_t leading, int64_t stride) const {
+void BlasContext::describe_matrix(BlasObject& layout, const BlasProduct& product, BlasType type, int64_t rows,
+                                  int64_t columns, int64_t leading, int64_t stride) const {
   void* created = nullptr;
-  check(table_.layout_create(&created, product.type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns),
-                             leading),
+  check(table_.layout_create(&created, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), leading),
         "cublasLtMatrixLayoutCreate");
   layout.reset(created, table_.layout_destroy);
   if (product.batch == 1) return;
@@ -116,13 +115,13 @@ void BlasContext::describe(BlasPlan& plan, const BlasProduct& p, const BlasOpera
     set(table_.matmul_set, plan.descriptor, matmul_attribute::epilogue, epilogue_of(operands), kSet);
     set(table_.matmul_set, plan.descriptor, matmul_attribute::bias_pointer, bias, kSet);
   }
-  const auto matrix = [&](BlasObject& layout, bool transposed, int64_t rows, int64_t columns, int64_t leading,
-                          int64_t stride) {
-    describe_matrix(layout, p, transposed ? columns : rows, transposed ? rows : columns, leading, stride);
+  const auto matrix = [&](BlasObject& layout, BlasType type, bool transposed, int64_t rows, int64_t columns,
+                          int64_t leading, int64_t stride) {
+    describe_matrix(layout, p, type, transposed ? columns : rows, transposed ? rows : columns, leading, stride);
   };
-  matrix(plan.a, p.transpose_a, p.rows, p.inner, p.lda, p.stride_a);
-  matrix(plan.b, p.transpose_b, p.inner, p.columns, p.ldb, p.stride_b);
-  matrix(plan.d, false, p.rows, p.columns, p.ldd, p.stride_d);
+  matrix(plan.a, p.type, p.transpose_a, p.rows, p.inner, p.lda, p.stride_a);
+  matrix(plan.b, p.type, p.transpose_b, p.inner, p.columns, p.ldb, p.stride_b);
+  matrix(plan.d, p.result, false, p.rows, p.columns, p.ldd, p.stride_d);
 }
 
 void BlasContext::choose_algorithm(BlasPlan& plan, const BlasKey& key) const {

@@ -62,8 +62,8 @@ class BlasContext : NonCopyable {
  private:
   const BlasPlan& plan_of(const BlasProduct& product, const BlasOperands& operands);
   void describe(BlasPlan& plan, const BlasProduct& product, const BlasOperands& operands) const;
-  void describe_matrix(BlasObject& layout, const BlasProduct& product, int64_t rows, int64_t columns, int64_t leading,
-                       int64_t stride) const;
+  void describe_matrix(BlasObject& layout, const BlasProduct& product, BlasType type, int64_t rows, int64_t columns,
+                       int64_t leading, int64_t stride) const;
   void choose_algorithm(BlasPlan& plan, const BlasKey& key) const;
   template <class T>
   void run(const BlasPlan& plan, const BlasProduct& product, const BlasOperands& operands);

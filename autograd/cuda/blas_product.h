@@ -11,7 +11,8 @@ namespace tape::cuda_device {
 /// d [rows, columns] = op(a) op(b) + bias, or d += that with `accumulate`; op(a) is [rows, inner], bias [rows]. All
 /// matrices are column-major, and `batch` products have the same distance between their matrices in elements.
 struct BlasProduct {
-  BlasType type = BlasType::f32;           ///< of all matrices and the bias
+  BlasType type = BlasType::f32;           ///< of a and b
+  BlasType result = BlasType::f32;         ///< of d, the bias and the sums of b: the same, or f32 for bf16
   BlasCompute compute = BlasCompute::f32;  ///< of the products and sums
   bool transpose_a = false, transpose_b = false, accumulate = false;
   int64_t rows = 0, columns = 0, inner = 0;

@@ -81,6 +81,8 @@ class CallValues : public kernels::Place<T> {
   /// The tensor itself, for its shape and strides.
   const Tensor& input(size_t i) const { return inputs_[i]; }
   const T* in(size_t i) const { return at_.in<T>(inputs_[i]); }
+  /// An input of the type of sums: a parameter, which is f32 beside bf16.
+  const kernels::Sum<T>* parameter(size_t i) const { return at_.in<kernels::Sum<T>>(inputs_[i]); }
   template <class U>
   const U* constant(size_t i) const {
     return at_.in<U>(constants_[i]);
@@ -106,7 +108,12 @@ class ForwardCall : public CallValues<T> {
 
   /// Number of elements of the first output.
   int64_t numel() const { return outputs_[0].numel(); }
-  T* out(size_t i = 0) const { return this->at().template out<T>(outputs_[i]); }
+  T* out(size_t i = 0) const { return out_as<T>(i); }
+  /// Output of another dtype than the call's.
+  template <class U>
+  U* out_as(size_t i = 0) const {
+    return this->at().template out<U>(outputs_[i]);
+  }
   T* kept(size_t i) const { return kept_as<T>(i); }
   /// Kept value of another dtype than the call's.
   template <class U>
@@ -139,9 +146,15 @@ class BackwardCall : public CallValues<T> {
     return this->at().template in<U>(kept_[i]);
   }
   /// Gradient of output i. If none arrived: zeros for the first output, null for others.
-  const T* dout(size_t i = 0) const { return this->at().template in<T>(arriving_[i]); }
+  const T* dout(size_t i = 0) const { return dout_as<T>(i); }
+  template <class U>
+  const U* dout_as(size_t i = 0) const {
+    return this->at().template in<U>(arriving_[i]);
+  }
   /// Gradient of input i, to be written; null if it is not needed.
   T* din(size_t i) const { return this->at().template out<T>(gradients_[i]); }
+  /// Gradient of a parameter().
+  kernels::Sum<T>* dparameter(size_t i) const { return this->at().template out<kernels::Sum<T>>(gradients_[i]); }
 
  private:
   const Inputs outputs_, kept_, arriving_;
@@ -239,16 +252,26 @@ struct SavedLayout {
   }
 };
 
+/// Calls f(T{}) with the C++ type of a floating dtype other than f16.
+template <class F>
+void dispatch_with_bf16(const char* name, DType dtype, F&& f) {
+#if !defined(__wasm__)
+  if (dtype == DType::bf16) return f(BFloat16{});
+#endif
+  dispatch_floating(name, dtype, f);
+}
+
 /// Calls f(T{}) with the C++ type of a kernel's values.
 template <class Operation, class F>
 void dispatch_values(const char* name, DType dtype, F&& f) {
 #if !defined(__wasm__)  // which has no kernels for 16 bits
   if constexpr (ComputesHalves<Operation>)
     if (dtype == DType::f16) return f(Half{});
-  if constexpr (ComputesHalves<Operation> || ComputesBf16<Operation>)
-    if (dtype == DType::bf16) return f(BFloat16{});
 #endif
-  dispatch_floating(name, dtype, f);
+  if constexpr (ComputesHalves<Operation> || ComputesBf16<Operation>)
+    dispatch_with_bf16(name, dtype, f);
+  else
+    dispatch_floating(name, dtype, f);
 }
 
 /// Computes the gradients with the backward kernel.
@@ -274,7 +297,9 @@ Tensors gradients_by_kernel(const char* name, const Operation& operation, const 
     if (c.needs(i) && !gradients[i].defined())
       gradients[i] = new_gradient(operation, i, traits.saves_inputs ? inputs[i] : arriving[0]);
   run_kernels(name, arriving[0].device(), [&](const KernelCall& at) {
-    dispatch_values<Operation>(name, arriving[0].dtype(), [&]<class T>(T) {
+    // A loss may have another dtype than its inputs.
+    const DType values = inputs[0].defined() ? inputs[0].dtype() : arriving[0].dtype();
+    dispatch_values<Operation>(name, values, [&]<class T>(T) {
       operation.backward(BackwardCall<T>(at, inputs, outputs, kept, fixed, arriving, gradients));
     });
   });

@@ -38,6 +38,7 @@ void bind_scopes(nb::module_& m) {
   m.def("_open_composed", &open<Composed>);
   m.def("_open_device", &open<DeviceScope, Device>, arg("device"));
   m.def("_open_matmul_precision", &open<MatmulPrecisionScope, MatmulPrecision>, arg("precision"));
+  m.def("_open_autocast", &open<AutocastScope, DType>, arg("dtype"));
   m.def("_open_trace", &open<Trace>);
   m.def("is_grad_enabled", &grad_enabled, "Whether operations on tensors that require gradients are recorded.");
 }

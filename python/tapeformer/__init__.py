@@ -10,7 +10,7 @@ tensor([2., 4., 6.])
 from . import _tapeformer
 from ._tapeformer import *  # noqa: F403
 from ._tapeformer import __version__
-from ._scopes import composed, default_device, enable_grad, matmul_precision, no_grad, trace
+from ._scopes import autocast, composed, default_device, enable_grad, matmul_precision, no_grad, trace
 from ._compare import compare
 from ._function import Function
 from ._gradcheck import gradcheck, gradgradcheck
@@ -27,6 +27,7 @@ __all__ = [
     "LoadedModel",
     "Translation",
     "__version__",
+    "autocast",
     "bool",
     "compare",
     "composed",

@@ -68,6 +68,18 @@ class default_device(_Scope):
         super().__init__(device)
 
 
+class autocast(_Scope):
+    """Mixed precision: activations in bf16 (or f32: off) beside parameters, gradients and losses in f32.
+
+    It is on without a scope on a GPU with matmul_precision('medium'). See the guide's page on CUDA.
+    """
+
+    _open = staticmethod(_tapeformer._open_autocast)
+
+    def __init__(self, dtype=None):
+        super().__init__(_tapeformer.bf16 if dtype is None else dtype)
+
+
 class matmul_precision(_Scope):
     """Precision of f32 products and their gradients: 'highest' (f32), 'high' (sums of two bf16) or 'medium' (bf16)."""
 

@@ -73,6 +73,20 @@ def test_scopes():
         assert tape.softmax(x, 0).item() == 1
 
 
+def test_autocast_rounds_activations_only():
+    x, weight = tape.randn((3, 4)), tape.randn((5, 4), requires_grad=True)
+    with tape.autocast():
+        y = tape.linear(x, weight)
+        loss = tape.mse_loss(y, tape.zeros((3, 5)))
+        with tape.autocast(tape.f32):
+            assert tape.linear(x, weight).dtype == tape.f32
+    assert y.dtype == tape.bf16 and loss.dtype == tape.f32
+    loss.backward()
+    assert weight.grad.dtype == tape.f32
+    with pytest.raises(tape.Error, match="needs bf16, or f32 to turn autocast off"), tape.autocast(tape.f16):
+        pass
+
+
 def test_in_place_writes_are_noticed():
     x = leaf(1.0, 2.0)
     y = x * 2

@@ -93,7 +93,7 @@ TEST_F(FailingScopes, ReportTheEndOfAModuleNameToAnObserverOpenedInside) {
 }
 
 TEST_F(FailingScopes, EndTheScopesOfARecomputation) {
-  const ScopeState state{.composed = true, .trace = true, .module_path = "encoder"};
+  const ScopeState state{.composed = true, .autocast = {}, .trace = true, .module_path = "encoder"};
   const auto body = [&] {
     const RestoreScopes scopes(state);
     const Tensor y = square(ones({2}).requires_grad_());

@@ -115,7 +115,8 @@ std::vector<Sum> values_of(const BlasMatrix& m, int64_t index, BlasCompute compu
   return values;
 }
 
-template <class T, class Sum>
+/// T is the type of a and b, Result that of c, d, the bias and the sums of b.
+template <class T, class Sum, class Result = T>
 class Multiplier {
  public:
   explicit Multiplier(const BlasMatmul& matmul) : p_(matmul), inner_(matmul.a.op_columns()) {}
@@ -143,34 +144,34 @@ class Multiplier {
       }
       for (size_t row = 0; row < rows; ++row) {
         all[row] += sums[row];
-        if (p_.rounds_parts) all[row] = static_cast<Sum>(T(all[row]));
+        if (p_.rounds_parts) all[row] = static_cast<Sum>(Result(all[row]));
       }
     }
     return all;
   }
 
   void store_sums_of_b() const {
-    T* const to = reinterpret_cast<T*>(p_.sums_of_b);
+    Result* const to = reinterpret_cast<Result*>(p_.sums_of_b);
     const auto inner = static_cast<size_t>(inner_);
     for (size_t column = 0; column < b_.size() / inner; ++column) {
       Sum sum = 0;
       for (size_t k = 0; k < inner; ++k) sum += b_[column * inner + k];
-      to[column] = T(sum);
+      to[column] = Result(sum);
     }
-    device_memory()->region().set_written(to, b_.size() / inner * sizeof(T));
+    device_memory()->region().set_written(to, b_.size() / inner * sizeof(Result));
   }
 
   void store(int64_t index, int64_t column, const std::vector<Sum>& sums) const {
-    const T* const from = reinterpret_cast<const T*>(p_.c.data) + index * p_.c.stride + column * p_.c.leading;
+    const Result* const from = reinterpret_cast<const Result*>(p_.c.data) + index * p_.c.stride + column * p_.c.leading;
     char* const data = const_cast<char*>(p_.d.data);
-    T* const to = reinterpret_cast<T*>(data) + index * p_.d.stride + column * p_.d.leading;
+    Result* const to = reinterpret_cast<Result*>(data) + index * p_.d.stride + column * p_.d.leading;
     for (size_t row = 0; row < sums.size(); ++row) {
       Sum value = static_cast<Sum>(p_.alpha) * sums[row];
       if (p_.beta != 0) value += static_cast<Sum>(p_.beta) * static_cast<Sum>(from[row]);
-      if (p_.bias) value += static_cast<Sum>(reinterpret_cast<const T*>(p_.bias)[row]);
-      to[row] = T(value);
+      if (p_.bias) value += static_cast<Sum>(reinterpret_cast<const Result*>(p_.bias)[row]);
+      to[row] = Result(value);
     }
-    device_memory()->region().set_written(to, sums.size() * sizeof(T));
+    device_memory()->region().set_written(to, sums.size() * sizeof(Result));
   }
 
   const BlasMatmul& p_;
@@ -187,6 +188,8 @@ void run_matmul(const BlasMatmul& matmul) {
     std::memset(matmul.workspace, 0xFF, static_cast<size_t>(matmul.workspace_bytes));
     device_memory()->region().set_written(matmul.workspace, static_cast<size_t>(matmul.workspace_bytes));
   }
+  if (matmul.a.type == BlasType::bf16 && matmul.d.type == BlasType::f32)
+    return Multiplier<BFloat16, float, float>(matmul).run();
   switch (matmul.d.type) {
     case BlasType::f32:
       return Multiplier<float, float>(matmul).run();

@@ -25,6 +25,40 @@ __device__ inline bf16 to_bf16(float x) {
 }
 #endif
 
+template <class T>
+struct ComputeType {
+  using Type = T;
+};
+template <>
+struct ComputeType<bf16> {
+  using Type = float;
+};
+/// The type that values of T are computed in: f32 for bf16.
+template <class T>
+using Compute = typename ComputeType<T>::Type;
+
+/// A value as it is computed with.
+template <class T>
+__device__ inline Compute<T> widened(T x) {
+  if constexpr (sizeof(T) == sizeof(bf16))
+    return to_float(x);
+  else
+    return x;
+}
+/// A result as it is stored.
+template <class T>
+__device__ inline T narrowed(Compute<T> x) {
+  if constexpr (sizeof(T) == sizeof(bf16))
+    return to_bf16(x);
+  else
+    return x;
+}
+
+/// Defines the kernels name_f32, name_f64 and name_bf16 of a function template; T is the type parameter.
+#define TAPE_EXPORT_WITH_BF16(name, parameters, arguments) \
+  TAPE_EXPORT(name, parameters, arguments)                 \
+  TAPE_EXPORT_TYPE(name##_bf16, name, bf16, parameters, arguments)
+
 /// Two values in one register, the first one in the lower half.
 __device__ inline uint32_t pack(bf16 first, bf16 second) {
   const bf16 pair[2] = {first, second};

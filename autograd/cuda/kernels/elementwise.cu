@@ -1,4 +1,5 @@
 // Kernels of ElementwiseKernels (autograd/kernels/elementwise/elementwise.h).
+#include "autograd/cuda/kernels/bf16.h"
 #include "autograd/cuda/kernels/strided.h"
 
 using tape::kernels::Broadcast;
@@ -34,8 +35,8 @@ __device__ void lerp(int64_t n, Broadcast plan, const T* a, const T* b, const T*
 }
 
 template <class T>
-__device__ void affine(int64_t n, const T* x, T scale, T shift, T* y) {
-  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) y[i] = x[i] * scale + shift;
+__device__ void affine(int64_t n, const T* x, Compute<T> scale, Compute<T> shift, T* y) {
+  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) y[i] = narrowed<T>(widened(x[i]) * scale + shift);
 }
 
 template <class T>
@@ -44,14 +45,15 @@ __device__ void pow_scalar(int64_t n, const T* x, T exponent, T* y) {
 }
 
 template <class T>
-__device__ void scale_by(int64_t n, const T* x, const T* factor, T* y) {
-  const T scale = *factor;
-  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) y[i] = x[i] * scale;
+__device__ void scale_by(int64_t n, const T* x, const Compute<T>* factor, T* y) {
+  const Compute<T> scale = *factor;
+  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) y[i] = narrowed<T>(widened(x[i]) * scale);
 }
 
 template <class T>
-__device__ void accumulate(int64_t n, const T* x, T scale, T* y) {
-  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) y[i] += x[i] * scale;
+__device__ void accumulate(int64_t n, const T* x, Compute<T> scale, T* y) {
+  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid())
+    y[i] = narrowed<T>(widened(y[i]) + widened(x[i]) * scale);
 }
 
 }  // namespace
@@ -65,9 +67,22 @@ __device__ void accumulate(int64_t n, const T* x, T scale, T* y) {
   }                                                                                   \
   }                                                                                   \
   TAPE_EXPORT(name, (int64_t n, Broadcast plan, const T* a, const T* b, Out* out), (n, plan, a, b, out))
-TAPE_PAIRS(binary_add, T, x + y)
-TAPE_PAIRS(binary_sub, T, x - y)
-TAPE_PAIRS(binary_mul, T, x* y)
+/// The same with results of T, for bf16 too.
+#define TAPE_PAIRS_WITH_BF16(name, expression)                                                            \
+  TAPE_PAIRS(name, T, expression)                                                                         \
+  namespace {                                                                                             \
+  __device__ void name(int64_t n, Broadcast plan, const bf16* a, const bf16* b, bf16* out) {              \
+    for_pairs(n, plan, a, b, out, [](bf16 left, bf16 right) {                                             \
+      const float x = to_float(left), y = to_float(right);                                                \
+      return to_bf16(expression);                                                                         \
+    });                                                                                                   \
+  }                                                                                                       \
+  }                                                                                                       \
+  TAPE_EXPORT_AS(name##_bf16, name, (int64_t n, Broadcast plan, const bf16* a, const bf16* b, bf16* out), \
+                 (n, plan, a, b, out))
+TAPE_PAIRS_WITH_BF16(binary_add, x + y)
+TAPE_PAIRS_WITH_BF16(binary_sub, x - y)
+TAPE_PAIRS_WITH_BF16(binary_mul, x* y)
 TAPE_PAIRS(binary_div, T, x / y)
 TAPE_PAIRS(binary_pow, T, pow(x, y))
 // NaN in either operand propagates.
@@ -99,7 +114,8 @@ TAPE_CLASS(classify_infinite, value == T(INFINITY) || value == -T(INFINITY))
 TAPE_CLASS(classify_nan, value != value)
 
 TAPE_EXPORT(lerp, (int64_t n, Broadcast plan, const T* a, const T* b, const T* w, T* out), (n, plan, a, b, w, out))
-TAPE_EXPORT(affine, (int64_t n, const T* x, T scale, T shift, T* y), (n, x, scale, shift, y))
+TAPE_EXPORT_WITH_BF16(affine, (int64_t n, const T* x, Compute<T> scale, Compute<T> shift, T* y),
+                      (n, x, scale, shift, y))
 TAPE_EXPORT(pow_scalar, (int64_t n, const T* x, T exponent, T* y), (n, x, exponent, y))
-TAPE_EXPORT(scale_by, (int64_t n, const T* x, const T* factor, T* y), (n, x, factor, y))
-TAPE_EXPORT(accumulate, (int64_t n, const T* x, T scale, T* y), (n, x, scale, y))
+TAPE_EXPORT_WITH_BF16(scale_by, (int64_t n, const T* x, const Compute<T>* factor, T* y), (n, x, factor, y))
+TAPE_EXPORT_WITH_BF16(accumulate, (int64_t n, const T* x, Compute<T> scale, T* y), (n, x, scale, y))

@@ -2,7 +2,7 @@
 
 // Elementary functions that CUDA's headers lack, with the special values of autograd/kernels/vector/.
 
-#include "device.h"
+#include "bf16.h"
 
 /// 1 / (1 + e^-x), accurate in both tails.
 template <class T>

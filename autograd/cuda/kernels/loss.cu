@@ -14,49 +14,51 @@ __device__ void cross_entropy_total(int64_t V, const T* weight, double* total) {
 /// lse = log(sum(exp(x))), loss = (1 - s) w[t] (lse - x[t]) + s / V sum_v w[v] (lse - x[v]) for rows x [V] of logits;
 /// 0 if the target t is ignored. Without weights, w = 1, and the total of the weights is null.
 template <class T>
-__device__ void cross_entropy(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
-                              const double* total, int64_t ignore_index, double s, T* loss, T* lse) {
+__device__ void cross_entropy(int64_t rows, int64_t V, const T* logits, const int64_t* target, const Compute<T>* weight,
+                              const double* total, int64_t ignore_index, double s, Compute<T>* loss, Compute<T>* lse) {
+  using S = Compute<T>;
   for_lines(rows, [&](int64_t r) {
     const T* const x = logits + r * V;
-    const T max = max_of_line(V, 1, x);
+    const S max = max_of_line(V, 1, x);
     const double log_sum = static_cast<double>(max) + log(sum_of_exp(V, 1, x, max));
     const int64_t t = target[r];
     double value = 0;
     if (t != ignore_index) {
-      value = (1 - s) * (weight ? static_cast<double>(weight[t]) : 1) * (log_sum - static_cast<double>(x[t]));
+      value = (1 - s) * (weight ? static_cast<double>(weight[t]) : 1) * (log_sum - static_cast<double>(widened(x[t])));
       if (s != 0) {
-        LongSum<T> sum;
-        for_positions(0, V, [&](int64_t v) { sum.add(weight ? x[v] * weight[v] : x[v]); });
+        LongSum<S> sum;
+        for_positions(0, V, [&](int64_t v) { sum.add(weight ? widened(x[v]) * weight[v] : widened(x[v])); });
         const double all = total ? *total : static_cast<double>(V);
         value += s / static_cast<double>(V) * (all * log_sum - sum.of_line());
       }
     }
     if (threadIdx.x != 0) return;
-    lse[r] = static_cast<T>(log_sum);
-    loss[r] = static_cast<T>(value);
+    lse[r] = static_cast<S>(log_sum);
+    loss[r] = static_cast<S>(value);
   });
 }
 
 /// dx = d (exp(x - lse) ((1 - s) w[t] + s / V sum(w)) - s / V w - (1 - s) w[t] [v = t]), d = dloss; zeros if the target
 /// is ignored. dx may be x.
 template <class T>
-__device__ void cross_entropy_backward(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
-                                       const double* total, int64_t ignore_index, double s, const T* lse,
-                                       const T* dloss, T* dlogits) {
+__device__ void cross_entropy_backward(int64_t rows, int64_t V, const T* logits, const int64_t* target,
+                                       const Compute<T>* weight, const double* total, int64_t ignore_index, double s,
+                                       const Compute<T>* lse, const Compute<T>* dloss, T* dlogits) {
+  using S = Compute<T>;
   for_lines(rows, [&](int64_t r) {
     const int64_t t = target[r];
     if (t == ignore_index) {
-      for_positions(0, V, [&](int64_t v) { dlogits[r * V + v] = 0; });
+      for_positions(0, V, [&](int64_t v) { dlogits[r * V + v] = narrowed<T>(0); });
       return;
     }
     const double w = weight ? static_cast<double>(weight[t]) : 1, d = static_cast<double>(dloss[r]);
     const double all = total ? *total : static_cast<double>(V);
-    const T at_target = static_cast<T>(d * (1 - s) * w), each = static_cast<T>(d * s / static_cast<double>(V));
-    const T probability = static_cast<T>(d * ((1 - s) * w + s / static_cast<double>(V) * all)), log_sum = lse[r];
+    const S at_target = static_cast<S>(d * (1 - s) * w), each = static_cast<S>(d * s / static_cast<double>(V));
+    const S probability = static_cast<S>(d * ((1 - s) * w + s / static_cast<double>(V) * all)), log_sum = lse[r];
     for_positions(0, V, [&](int64_t v) {
-      const T p = exp_of_negative(logits[r * V + v] - log_sum) * probability;
-      const T dx = weight && s != 0 ? p - each * weight[v] : p - each;
-      dlogits[r * V + v] = v == t ? dx - at_target : dx;
+      const S p = exp_of_negative(widened(logits[r * V + v]) - log_sum) * probability;
+      const S dx = weight && s != 0 ? p - each * weight[v] : p - each;
+      dlogits[r * V + v] = narrowed<T>(v == t ? dx - at_target : dx);
     });
   });
 }
@@ -101,14 +103,15 @@ __device__ void bce_with_logits_backward(int64_t n, const T* x, const T* t, cons
 }  // namespace
 
 TAPE_EXPORT(cross_entropy_total, (int64_t V, const T* weight, double* total), (V, weight, total))
-TAPE_EXPORT(cross_entropy,
-            (int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight, const double* total,
-             int64_t ignore_index, double s, T* loss, T* lse),
-            (rows, V, logits, target, weight, total, ignore_index, s, loss, lse))
-TAPE_EXPORT(cross_entropy_backward,
-            (int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight, const double* total,
-             int64_t ignore_index, double s, const T* lse, const T* dloss, T* dlogits),
-            (rows, V, logits, target, weight, total, ignore_index, s, lse, dloss, dlogits))
+TAPE_EXPORT_WITH_BF16(cross_entropy,
+                      (int64_t rows, int64_t V, const T* logits, const int64_t* target, const Compute<T>* weight,
+                       const double* total, int64_t ignore_index, double s, Compute<T>* loss, Compute<T>* lse),
+                      (rows, V, logits, target, weight, total, ignore_index, s, loss, lse))
+TAPE_EXPORT_WITH_BF16(cross_entropy_backward,
+                      (int64_t rows, int64_t V, const T* logits, const int64_t* target, const Compute<T>* weight,
+                       const double* total, int64_t ignore_index, double s, const Compute<T>* lse,
+                       const Compute<T>* dloss, T* dlogits),
+                      (rows, V, logits, target, weight, total, ignore_index, s, lse, dloss, dlogits))
 TAPE_EXPORT(huber, (int64_t n, T limit, T scale, const T* x, const T* t, T* y), (n, limit, scale, x, t, y))
 TAPE_EXPORT(huber_backward, (int64_t n, T limit, T scale, const T* x, const T* t, const T* dy, T* dx, T* dt),
             (n, limit, scale, x, t, dy, dx, dt))

@@ -22,9 +22,9 @@ __device__ Sum<T> right_at(const ProductShape& s, const T* b, int64_t k, int64_t
 }
 
 /// One tile of c, an element per thread: each step multiplies a tile of op(a) by one of op(b).
-template <class T>
+template <class T, class C>
 __device__ void tile_of_product(const ProductShape& s, int64_t first_row, int64_t first_column, const T* a, const T* b,
-                                const T* bias, T* c) {
+                                const C* bias, C* c) {
   __shared__ Sum<T> left[kTile][kTile + 1], right[kTile][kTile + 1];
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
   const int64_t row = first_row + y, column = first_column + x;
@@ -40,8 +40,8 @@ __device__ void tile_of_product(const ProductShape& s, int64_t first_row, int64_
 }
 
 /// All products of a batch, whose strides the plan has.
-template <class T>
-__device__ void product(ProductShape s, Broadcast plan, const T* a, const T* b, const T* bias, T* c) {
+template <class T, class C = T>
+__device__ void product(ProductShape s, Broadcast plan, const T* a, const T* b, const C* bias, C* c) {
   const int64_t rows = static_cast<int64_t>(gridDim.y) * kTile;
   for (int64_t i = blockIdx.z; i < s.batch; i += gridDim.z) {
     int64_t at[3];
@@ -51,14 +51,23 @@ __device__ void product(ProductShape s, Broadcast plan, const T* a, const T* b, 
   }
 }
 
-/// sums [columns] of x [rows, columns], whose rows are `step` values apart.
 template <class T>
-__device__ void half_row_sums(int64_t rows, int64_t columns, int64_t step, const T* x, T* sums) {
+__device__ void product_to_sums(ProductShape s, Broadcast plan, const T* a, const T* b, const Sum<T>* bias, Sum<T>* c) {
+  product<T, Sum<T>>(s, plan, a, b, bias, c);
+}
+
+/// sums [columns] of x [rows, columns], whose rows are `step` values apart.
+template <class T, class C = T>
+__device__ void half_row_sums(int64_t rows, int64_t columns, int64_t step, const T* x, C* sums) {
   for (int64_t column = thread_of_grid(); column < columns; column += threads_of_grid()) {
     float sum = 0;
     for (int64_t row = 0; row < rows; ++row) sum += static_cast<float>(x[row * step + column]);
-    sums[column] = static_cast<T>(sum);
+    sums[column] = static_cast<C>(sum);
   }
+}
+template <class T>
+__device__ void half_row_sums_to_sums(int64_t rows, int64_t columns, int64_t step, const T* x, Sum<T>* sums) {
+  half_row_sums<T, Sum<T>>(rows, columns, step, x, sums);
 }
 
 }  // namespace
@@ -71,3 +80,10 @@ TAPE_EXPORT_TYPE(half_row_sums_f16, half_row_sums, tape::Half,
                  (int64_t rows, int64_t columns, int64_t step, const T* x, T* sums), (rows, columns, step, x, sums))
 TAPE_EXPORT_TYPE(half_row_sums_bf16, half_row_sums, tape::BFloat16,
                  (int64_t rows, int64_t columns, int64_t step, const T* x, T* sums), (rows, columns, step, x, sums))
+// With results in f32.
+TAPE_EXPORT_TYPE(product_bf16_f32, product_to_sums, tape::BFloat16,
+                 (ProductShape s, Broadcast plan, const T* a, const T* b, const Sum<T>* bias, Sum<T>* c),
+                 (s, plan, a, b, bias, c))
+TAPE_EXPORT_TYPE(half_row_sums_bf16_f32, half_row_sums_to_sums, tape::BFloat16,
+                 (int64_t rows, int64_t columns, int64_t step, const T* x, Sum<T>* sums),
+                 (rows, columns, step, x, sums))

@@ -18,12 +18,12 @@ struct SumOf<double> {
 template <class T>
 using Sum = typename SumOf<T>::Type;
 
-/// Writes an element of c, if it is one.
-template <class T>
-__device__ inline void store_element(const ProductShape& s, int64_t row, int64_t column, Sum<T> sum, const T* bias,
-                                     T* c) {
+/// Writes an element of c, if it is one. C is the type of c and the bias.
+template <class C>
+__device__ inline void store_element(const ProductShape& s, int64_t row, int64_t column, Sum<C> sum, const C* bias,
+                                     C* c) {
   if (row >= s.m || column >= s.n) return;
-  if (bias) sum += static_cast<Sum<T>>(bias[column]);
-  T& place = c[row * s.ldc + column];
-  place = static_cast<T>(s.accumulate ? static_cast<Sum<T>>(place) + sum : sum);
+  if (bias) sum += static_cast<Sum<C>>(bias[column]);
+  C& place = c[row * s.ldc + column];
+  place = static_cast<C>(s.accumulate ? static_cast<Sum<C>>(place) + sum : sum);
 }

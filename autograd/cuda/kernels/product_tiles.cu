@@ -66,9 +66,9 @@ __device__ TAPE_INLINE void multiply_tiles(const S (&left)[kDepth][kRow], const 
 }
 
 /// One tile of c. The next tiles of the operands are read while these are multiplied.
-template <class T>
+template <class T, class C>
 __device__ void tile_of_product(const ProductShape& s, Operand<T> a, Operand<T> b, int64_t first_row,
-                                int64_t first_column, const T* bias, T* c) {
+                                int64_t first_column, const C* bias, C* c) {
   __shared__ __align__(16) Sum<T> left[kDepth][kRow], right[kDepth][kRow];
   const int row = static_cast<int>(threadIdx.x) / (kSide / kPerThread) * kPerThread,
             column = static_cast<int>(threadIdx.x) % (kSide / kPerThread) * kPerThread;
@@ -95,9 +95,9 @@ __device__ void tile_of_product(const ProductShape& s, Operand<T> a, Operand<T> 
 }
 
 /// All products of a batch, whose strides the plan has.
-template <class T>
-__device__ void product_tiles(const ProductShape& s, const Broadcast& plan, const T* a, const T* b, const T* bias,
-                              T* c) {
+template <class T, class C = T>
+__device__ void product_tiles(const ProductShape& s, const Broadcast& plan, const T* a, const T* b, const C* bias,
+                              C* c) {
   const int64_t rows = static_cast<int64_t>(gridDim.y) * kSide;
   for (int64_t i = blockIdx.z; i < s.batch; i += gridDim.z) {
     int64_t at[3];
@@ -111,9 +111,19 @@ __device__ void product_tiles(const ProductShape& s, const Broadcast& plan, cons
   }
 }
 
+template <class T>
+__device__ void product_tiles_to_sums(const ProductShape& s, const Broadcast& plan, const T* a, const T* b,
+                                      const Sum<T>* bias, Sum<T>* c) {
+  product_tiles<T, Sum<T>>(s, plan, a, b, bias, c);
+}
+
 }  // namespace
 
 #define TAPE_PRODUCT_PARAMETERS (ProductShape s, Broadcast plan, const T* a, const T* b, const T* bias, T* c)
 TAPE_EXPORT(product_tiles, TAPE_PRODUCT_PARAMETERS, (s, plan, a, b, bias, c))
 TAPE_EXPORT_TYPE(product_tiles_f16, product_tiles, tape::Half, TAPE_PRODUCT_PARAMETERS, (s, plan, a, b, bias, c))
 TAPE_EXPORT_TYPE(product_tiles_bf16, product_tiles, tape::BFloat16, TAPE_PRODUCT_PARAMETERS, (s, plan, a, b, bias, c))
+// With results in f32.
+TAPE_EXPORT_TYPE(product_tiles_bf16_f32, product_tiles_to_sums, tape::BFloat16,
+                 (ProductShape s, Broadcast plan, const T* a, const T* b, const Sum<T>* bias, Sum<T>* c),
+                 (s, plan, a, b, bias, c))

@@ -1,7 +1,7 @@
 // Counter-based random numbers with the CPU's bits. One thread computes one element. Arithmetic on random numbers is
 // rounded after each operation, since a fused multiply-add would change bits.
 #include "autograd/kernels/random/common/random_draw.h"
-#include "device.h"
+#include "bf16.h"
 
 using tape::kernels::philox_draw;
 using tape::kernels::philox_draw64;
@@ -88,10 +88,11 @@ __device__ void normal(int64_t n, uint64_t seed, uint64_t counter, double mean, 
 
 /// y = x / (1 - p) if the draw is at least `least`, else 0.
 template <class T>
-__device__ void dropout(int64_t n, uint64_t seed, uint64_t counter, uint32_t least, T scale, const T* x, T* y) {
+__device__ void dropout(int64_t n, uint64_t seed, uint64_t counter, uint32_t least, Compute<T> scale, const T* x,
+                        T* y) {
   for_elements(n, counter, [=](int64_t i, uint64_t element) {
-    const T value = x[i] * scale;
-    y[i] = philox_draw(seed, element) >= least ? value : T(0);
+    const Compute<T> value = widened(x[i]) * scale;
+    y[i] = narrowed<T>(philox_draw(seed, element) >= least ? value : Compute<T>(0));
   });
 }
 
@@ -123,8 +124,9 @@ TAPE_EXPORT_AS(uniform_f64, uniform_f64_values,
                (n, seed, counter, low, high, y))
 TAPE_EXPORT(normal, (int64_t n, uint64_t seed, uint64_t counter, double mean, double stddev, T* y),
             (n, seed, counter, mean, stddev, y))
-TAPE_EXPORT(dropout, (int64_t n, uint64_t seed, uint64_t counter, uint32_t least, T scale, const T* x, T* y),
-            (n, seed, counter, least, scale, x, y))
+TAPE_EXPORT_WITH_BF16(dropout,
+                      (int64_t n, uint64_t seed, uint64_t counter, uint32_t least, Compute<T> scale, const T* x, T* y),
+                      (n, seed, counter, least, scale, x, y))
 TAPE_EXPORT(exponential, (int64_t n, uint64_t seed, uint64_t counter, double rate, T* y), (n, seed, counter, rate, y))
 TAPE_EXPORT(gumbel, (int64_t n, uint64_t seed, uint64_t counter, T* y), (n, seed, counter, y))
 TAPE_EXPORT(bernoulli, (int64_t n, uint64_t seed, uint64_t counter, const T* p, T* y), (n, seed, counter, p, y))

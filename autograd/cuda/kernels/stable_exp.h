@@ -2,6 +2,7 @@
 
 // Exponentials of lines, as softmax and cross-entropy need them.
 
+#include "bf16.h"
 #include "lines.h"
 
 /// exp(x) for x <= 0. As on the CPU, subnormal floats are flushed to zero.
@@ -11,16 +12,16 @@ __device__ inline double exp_of_negative(double x) { return exp(x); }
 /// The maximum of a line (ignoring NaN) as a number that is safe to subtract: 0 for a line of only -inf (or NaN), whose
 /// exponentials are then 0 (or NaN).
 template <class T>
-__device__ T max_of_line(int64_t size, int64_t step, const T* x) {
-  T largest = -INFINITY;
-  for_positions(0, size, [&](int64_t s) { largest = max(largest, x[s * step]); });
+__device__ Compute<T> max_of_line(int64_t size, int64_t step, const T* x) {
+  Compute<T> largest = -INFINITY;
+  for_positions(0, size, [&](int64_t s) { largest = max(largest, widened(x[s * step])); });
   largest = over_line(largest, Larger());
-  return largest == -INFINITY ? T(0) : largest;
+  return largest == -INFINITY ? Compute<T>(0) : largest;
 }
 /// Sum of exp(x - max) over a line.
 template <class T>
-__device__ double sum_of_exp(int64_t size, int64_t step, const T* x, T max) {
-  LongSum<T> sum;
-  for_positions(0, size, [&](int64_t s) { sum.add(exp_of_negative(x[s * step] - max)); });
+__device__ double sum_of_exp(int64_t size, int64_t step, const T* x, Compute<T> max) {
+  LongSum<Compute<T>> sum;
+  for_positions(0, size, [&](int64_t s) { sum.add(exp_of_negative(widened(x[s * step]) - max)); });
   return sum.of_line();
 }

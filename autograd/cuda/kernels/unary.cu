@@ -68,29 +68,31 @@ __device__ T mish_slope(T x) {
 /// y[i] = value, an expression of x = x[i].
 #define TAPE_UNARY(name, value)                                         \
   namespace {                                                           \
-  template <class T>                                                    \
-  __device__ void unary_##name(int64_t n, const T* input, T* output) {  \
+  template <class V>                                                    \
+  __device__ void unary_##name(int64_t n, const V* input, V* output) {  \
+    using T = Compute<V>;                                               \
     for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) { \
-      const T x = input[i];                                             \
-      output[i] = value;                                                \
+      const T x = widened(input[i]);                                    \
+      output[i] = narrowed<V>(value);                                   \
     }                                                                   \
   }                                                                     \
   }                                                                     \
-  TAPE_EXPORT(unary_##name, (int64_t n, const T* input, T* output), (n, input, output))
+  TAPE_EXPORT_WITH_BF16(unary_##name, (int64_t n, const T* input, T* output), (n, input, output))
 
 /// The same, and dx[i] = dy[i] * slope, an expression of `saved`, x or y.
 #define TAPE_UNARY_WITH_SLOPE(name, value, saved, slope)                                    \
   TAPE_UNARY(name, value)                                                                   \
   namespace {                                                                               \
-  template <class T>                                                                        \
-  __device__ void unary_##name##_backward(int64_t n, const T* values, const T* dy, T* dx) { \
+  template <class V>                                                                        \
+  __device__ void unary_##name##_backward(int64_t n, const V* values, const V* dy, V* dx) { \
+    using T = Compute<V>;                                                                   \
     for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) {                     \
-      const T saved = values[i];                                                            \
-      dx[i] = dy[i] * (slope);                                                              \
+      const T saved = widened(values[i]);                                                   \
+      dx[i] = narrowed<V>(widened(dy[i]) * (slope));                                        \
     }                                                                                       \
   }                                                                                         \
   }                                                                                         \
-  TAPE_EXPORT(unary_##name##_backward, (int64_t n, const T* values, const T* dy, T* dx), (n, values, dy, dx))
+  TAPE_EXPORT_WITH_BF16(unary_##name##_backward, (int64_t n, const T* values, const T* dy, T* dx), (n, values, dy, dx))
 
 TAPE_UNARY(neg, -x)
 TAPE_UNARY(abs, fabs(x))

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "../../../base/half.h"
+#include "../../kernels/runtime/common/isa.h"
 #include "../memory.h"
 #include "../stream.h"
 
@@ -35,6 +37,22 @@ struct FloatKernels {
 };
 #define TAPE_FLOAT_KERNELS(name) \
   { Kernel(#name "_f32"), Kernel(#name "_f64") }
+
+/// The kernels of TAPE_EXPORT_WITH_BF16().
+struct ValueKernels {
+  FloatKernels floats;
+  Kernel bf16;
+
+  template <class T>
+  const Kernel& of() const {
+    if constexpr (std::is_same_v<T, BFloat16>)
+      return bf16;
+    else
+      return floats.of<T>();
+  }
+};
+#define TAPE_VALUE_KERNELS(name) \
+  { TAPE_FLOAT_KERNELS(name), Kernel(#name "_bf16") }
 
 /// Kernels for elements of 1, 2, 4 and 8 bytes.
 struct SizedKernels {

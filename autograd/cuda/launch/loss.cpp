@@ -3,13 +3,14 @@
 #include <optional>
 
 #include "autograd/cuda/launch/lines.h"
+#include "autograd/kernels/runtime/common/missing.h"
 
 namespace tape::kernels::cuda {
 namespace {
 
 constinit const FloatKernels kCrossEntropyTotal = TAPE_FLOAT_KERNELS(cross_entropy_total);
-constinit const FloatKernels kCrossEntropy = TAPE_FLOAT_KERNELS(cross_entropy);
-constinit const FloatKernels kCrossEntropyBackward = TAPE_FLOAT_KERNELS(cross_entropy_backward);
+constinit const ValueKernels kCrossEntropy = TAPE_VALUE_KERNELS(cross_entropy);
+constinit const ValueKernels kCrossEntropyBackward = TAPE_VALUE_KERNELS(cross_entropy_backward);
 constinit const FloatKernels kHuber = TAPE_FLOAT_KERNELS(huber);
 constinit const FloatKernels kHuberBackward = TAPE_FLOAT_KERNELS(huber_backward);
 constinit const FloatKernels kBceWithLogits = TAPE_FLOAT_KERNELS(bce_with_logits);
@@ -30,17 +31,18 @@ class TotalWeight {
 };
 
 template <class T>
-void cross_entropy_of_rows(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
-                           int64_t ignore_index, double smoothing, T* loss, T* lse) {
-  const TotalWeight<T> total(V, weight, smoothing);
+void cross_entropy_of_rows(int64_t rows, int64_t V, const T* logits, const int64_t* target, const Sum<T>* weight,
+                           int64_t ignore_index, double smoothing, Sum<T>* loss, Sum<T>* lse) {
+  const TotalWeight<Sum<T>> total(V, weight, smoothing);
   const Launch launch = over_lines(rows, threads_per_line(V, 1));
   kCrossEntropy.of<T>()(launch.blocks, launch.threads, rows, V, logits, target, weight, total.get(), ignore_index,
                         smoothing, loss, lse);
 }
 template <class T>
-void cross_entropy_of_rows_backward(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
-                                    int64_t ignore_index, double smoothing, const T* lse, const T* dloss, T* dlogits) {
-  const TotalWeight<T> total(V, weight, smoothing);
+void cross_entropy_of_rows_backward(int64_t rows, int64_t V, const T* logits, const int64_t* target,
+                                    const Sum<T>* weight, int64_t ignore_index, double smoothing, const Sum<T>* lse,
+                                    const Sum<T>* dloss, T* dlogits) {
+  const TotalWeight<Sum<T>> total(V, weight, smoothing);
   const Launch launch = over_lines(rows, threads_per_line(V, 1));
   kCrossEntropyBackward.of<T>()(launch.blocks, launch.threads, rows, V, logits, target, weight, total.get(),
                                 ignore_index, smoothing, lse, dloss, dlogits);
@@ -67,5 +69,11 @@ TAPE_DEFINE_TABLES(LossKernels, loss, .cross_entropy = cross_entropy_of_rows<T>,
                    .cross_entropy_backward = cross_entropy_of_rows_backward<T>, .huber = huber_loss<T>,
                    .huber_backward = huber_loss_backward<T>, .bce_with_logits = bce_loss<T>,
                    .bce_with_logits_backward = bce_loss_backward<T>)
+extern const LossKernels<BFloat16> loss_bf16 = {.cross_entropy = cross_entropy_of_rows<BFloat16>,
+                                                .cross_entropy_backward = cross_entropy_of_rows_backward<BFloat16>,
+                                                .huber = missing,
+                                                .huber_backward = missing,
+                                                .bce_with_logits = missing,
+                                                .bce_with_logits_backward = missing};
 
 }  // namespace tape::kernels::cuda

@@ -13,25 +13,35 @@ namespace {
 
 using cuda_device::BlasCompute, cuda_device::BlasProduct, cuda_device::BlasType;
 
-constinit const Kernel kHalfSumsF16("half_row_sums_f16"), kHalfSumsBf16("half_row_sums_bf16");
+/// Kernels for operands of 16 bits.
+struct HalfKernels {
+  Kernel f16, bf16, bf16_to_f32;
+
+  /// Of operands of T and results of C.
+  template <class T, class C>
+  const Kernel& of() const {
+    return std::is_same_v<T, Half> ? f16 : std::is_same_v<C, float> ? bf16_to_f32 : bf16;
+  }
+};
+#define TAPE_HALF_KERNELS(name) \
+  { Kernel(#name "_f16"), Kernel(#name "_bf16"), Kernel(#name "_bf16_f32") }
 
 /// A kernel for each type of operands.
 struct ProductKernel {
   FloatKernels floats;
-  Kernel f16, bf16;
+  HalfKernels halves;
 
-  template <class T>
+  template <class T, class C>
   const Kernel& of() const {
-    if constexpr (std::is_same_v<T, Half>)
-      return f16;
-    else if constexpr (std::is_same_v<T, BFloat16>)
-      return bf16;
-    else
+    if constexpr (std::is_floating_point_v<T>)
       return floats.of<T>();
+    else
+      return halves.of<T, C>();
   }
 };
-constinit const ProductKernel kSmallProduct{TAPE_FLOAT_KERNELS(product), Kernel("product_f16"), Kernel("product_bf16")},
-    kProductTiles{TAPE_FLOAT_KERNELS(product_tiles), Kernel("product_tiles_f16"), Kernel("product_tiles_bf16")};
+constinit const HalfKernels kHalfRowSums = TAPE_HALF_KERNELS(half_row_sums);
+constinit const ProductKernel kSmallProduct{TAPE_FLOAT_KERNELS(product), TAPE_HALF_KERNELS(product)},
+    kProductTiles{TAPE_FLOAT_KERNELS(product_tiles), TAPE_HALF_KERNELS(product_tiles)};
 
 template <class T>
 constexpr BlasType kBlasType = std::is_same_v<T, double>     ? BlasType::f64
@@ -48,9 +58,10 @@ BlasCompute compute_of(MatmulPrecision precision) {
 
 /// Row-major c = op(a) op(b) is column-major c^T = op(b)^T op(a)^T: the operands change places, and the bias of a
 /// column is that of a row.
-template <class T>
+template <class T, class C>
 BlasProduct column_major(const Gemm& s) {
   return {.type = kBlasType<T>,
+          .result = kBlasType<C>,
           .compute = compute_of<T>(s.precision),
           .transpose_a = s.transpose_b,
           .transpose_b = s.transpose_a,
@@ -68,8 +79,8 @@ void count_flops(const Gemm& s, int64_t products) {
 }
 
 /// All products of a batch by the library's own kernel.
-template <class T>
-void multiply_by_kernel(const Gemm& s, const Broadcast& plan, const T* a, const T* b, const T* bias, T* c) {
+template <class T, class C>
+void multiply_by_kernel(const Gemm& s, const Broadcast& plan, const T* a, const T* b, const C* bias, C* c) {
   constexpr int64_t kTile = 16, kLargeTile = 64;
   const ProductShape shape{s.m, s.n, s.k, s.lda, s.ldb, s.ldc, count(plan), s.transpose_a, s.transpose_b, s.accumulate};
   const bool large = std::min(s.m, s.n) >= kLargeTile;
@@ -78,15 +89,15 @@ void multiply_by_kernel(const Gemm& s, const Broadcast& plan, const T* a, const 
   const cuda_device::Grid grid{static_cast<uint32_t>(quotient_up(s.n, tile)), blocks(quotient_up(s.m, tile)),
                                blocks(shape.batch)};
   if (large)
-    kProductTiles.of<T>()(grid, {kThreads}, shape, plan, a, b, bias, c);
+    kProductTiles.of<T, C>()(grid, {kThreads}, shape, plan, a, b, bias, c);
   else
-    kSmallProduct.of<T>()(grid, {kTile, kTile}, shape, plan, a, b, bias, c);
+    kSmallProduct.of<T, C>()(grid, {kTile, kTile}, shape, plan, a, b, bias, c);
 }
 
 /// Products of at most one batch axis: by cuBLASLt if it can.
-template <class T>
-void multiply(const Gemm& s, const Broadcast& plan, const T* a, const T* b, const T* bias, T* c) {
-  BlasProduct product = column_major<T>(s);
+template <class T, class C>
+void multiply(const Gemm& s, const Broadcast& plan, const T* a, const T* b, const C* bias, C* c) {
+  BlasProduct product = column_major<T, C>(s);
   if (plan.rank == 1 && plan.sizes[0] != 1) {
     product.batch = plan.sizes[0];
     product.stride_a = plan.strides[1][0];
@@ -125,35 +136,39 @@ void multiply_batches(const Gemm& s, const Broadcast& plan, int longest, const T
         offsets[operand] += rest % plan.sizes[axis] * plan.strides[operand][axis];
       rest /= plan.sizes[axis];
     }
-    multiply<T>(s, one, a + offsets[0], b + offsets[1], nullptr, c + offsets[2]);
+    multiply<T, T>(s, one, a + offsets[0], b + offsets[1], nullptr, c + offsets[2]);
   }
 }
 
 /// The sums of the rows of op(A), which is transposed: its rows are the columns of A.
-template <class T>
+template <class T, class C>
 void sum_rows(const Gemm& s, const T* a) {
-  T* const sums = static_cast<T*>(s.row_sums_a);
+  C* const sums = static_cast<C*>(s.row_sums_a);
   if constexpr (std::is_floating_point_v<T>)
     sum_of_rows(s.k, s.m, s.lda, a, sums);
   else
-    launch_elements(std::is_same_v<T, Half> ? kHalfSumsF16 : kHalfSumsBf16, s.m, s.k, s.m, s.lda, a, sums);
+    launch_elements(kHalfRowSums.of<T, C>(), s.m, s.k, s.m, s.lda, a, sums);
 }
 
 /// A product of halves with the sums of rows by one call of cuBLASLt. Those of floats could be sums of rounded values.
-template <class T>
-bool multiply_and_sum(const Gemm& s, const T* a, const T* b, T* c) {
+template <class T, class C>
+bool multiply_and_sum(const Gemm& s, const T* a, const T* b, C* c) {
   if (std::is_floating_point_v<T> || s.k == 0) return false;
-  return cuda_device::multiply(column_major<T>(s),
+  return cuda_device::multiply(column_major<T, C>(s),
                                {.a = b, .b = a, .bias = nullptr, .d = c, .sums_of_b = s.row_sums_a});
 }
 
-template <class T>
-void gemm(const Gemm& shape, const T* a, const T* b, T* c, const T* bias) {
+template <class T, class C = T>
+void gemm(const Gemm& shape, const T* a, const T* b, C* c, const C* bias) {
   count_flops(shape, 1);
   const bool empty = shape.m == 0 || shape.n == 0;
   if (shape.row_sums_a && !empty && !bias && multiply_and_sum(shape, a, b, c)) return;
-  if (!empty) multiply<T>(shape, {}, a, b, bias, c);
-  if (shape.row_sums_a) sum_rows(shape, a);
+  if (!empty) multiply<T, C>(shape, {}, a, b, bias, c);
+  if (shape.row_sums_a) sum_rows<T, C>(shape, a);
+}
+
+void gemm_to_sums(const Gemm& shape, const BFloat16* a, const BFloat16* b, float* c) {
+  gemm<BFloat16, float>(shape, a, b, c, nullptr);
 }
 
 template <class T>
@@ -163,10 +178,10 @@ void gemm_batched(const Gemm& shape, const Broadcast& batch, const T* a, const T
   count_flops(shape, count(batch));
   Gemm s = shape;
   const Broadcast plan = take_rows_from_batch(s, batch);
-  if (plan.rank < 2) return multiply<T>(s, plan, a, b, nullptr, c);
+  if (plan.rank < 2) return multiply<T, T>(s, plan, a, b, nullptr, c);
   const auto longest = static_cast<int>(std::max_element(plan.sizes, plan.sizes + plan.rank) - plan.sizes);
   if (cuda_device::blas_unavailable() || count(plan) / plan.sizes[longest] > kMostCalls)
-    multiply_by_kernel<T>(s, plan, a, b, nullptr, c);
+    multiply_by_kernel<T, T>(s, plan, a, b, nullptr, c);
   else
     multiply_batches(s, plan, longest, a, b, c);
 }
@@ -176,6 +191,7 @@ void gemm_batched(const Gemm& shape, const Broadcast& batch, const T* a, const T
 TAPE_DEFINE_TABLES(ProductKernels, products, .gemm = gemm<T>, .gemm_batched = gemm_batched<T>)
 
 extern const ProductKernels<Half> products_f16 = products_table<Half>;
-extern const ProductKernels<BFloat16> products_bf16 = products_table<BFloat16>;
+extern const ProductKernels<BFloat16> products_bf16 = {
+    .gemm = gemm<BFloat16>, .gemm_batched = gemm_batched<BFloat16>, .gemm_to_sums = gemm_to_sums};
 
 }  // namespace tape::kernels::cuda

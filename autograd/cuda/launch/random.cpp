@@ -1,12 +1,14 @@
 #include "autograd/kernels/random/random.h"
 
 #include "autograd/cuda/launch/elements.h"
+#include "autograd/kernels/runtime/common/missing.h"
 
 namespace tape::kernels::cuda {
 namespace {
 
 constinit const FloatKernels kUniform = TAPE_FLOAT_KERNELS(uniform), kNormal = TAPE_FLOAT_KERNELS(normal);
-constinit const FloatKernels kDropout = TAPE_FLOAT_KERNELS(dropout), kExponential = TAPE_FLOAT_KERNELS(exponential);
+constinit const ValueKernels kDropout = TAPE_VALUE_KERNELS(dropout);
+constinit const FloatKernels kExponential = TAPE_FLOAT_KERNELS(exponential);
 constinit const FloatKernels kGumbel = TAPE_FLOAT_KERNELS(gumbel), kBernoulli = TAPE_FLOAT_KERNELS(bernoulli);
 
 template <class T>
@@ -23,7 +25,7 @@ template <class T>
 void dropout(int64_t n, uint64_t seed, uint64_t counter, double p, const T* x, T* y) {
   if (p >= 1) return cuda_device::fill_bytes(y, 0, n * static_cast<int64_t>(sizeof(T)));
   const uint32_t least = p <= 0 ? 0 : static_cast<uint32_t>(p * 4294967296.0);
-  launch_elements(kDropout.of<T>(), n, n, seed, counter, least, static_cast<T>(1 / (1 - p)), x, y);
+  launch_elements(kDropout.of<T>(), n, n, seed, counter, least, static_cast<Sum<T>>(1 / (1 - p)), x, y);
 }
 template <class T>
 void exponential(int64_t n, uint64_t seed, uint64_t counter, double rate, T* y) {
@@ -42,5 +44,11 @@ void bernoulli(int64_t n, uint64_t seed, uint64_t counter, const T* p, T* y) {
 
 TAPE_DEFINE_TABLES(RandomKernels, random, .uniform = uniform<T>, .normal = normal<T>, .dropout = dropout<T>,
                    .exponential = exponential<T>, .gumbel = gumbel<T>, .bernoulli = bernoulli<T>)
+extern const RandomKernels<BFloat16> random_bf16 = {.uniform = missing,
+                                                    .normal = missing,
+                                                    .dropout = dropout<BFloat16>,
+                                                    .exponential = missing,
+                                                    .gumbel = missing,
+                                                    .bernoulli = missing};
 
 }  // namespace tape::kernels::cuda

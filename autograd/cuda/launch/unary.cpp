@@ -5,23 +5,27 @@
 namespace tape::kernels::cuda {
 namespace {
 
-template <const FloatKernels& kernels, class T>
+template <const ValueKernels& kernels, class T>
 void forward(int64_t n, const T* x, T* y) {
   launch_elements(kernels.of<T>(), n, n, x, y);
 }
-template <const FloatKernels& kernels, class T>
+template <const ValueKernels& kernels, class T>
 void backward(int64_t n, const T* value, const T* dy, T* dx) {
   launch_elements(kernels.of<T>(), n, n, value, dy, dx);
 }
 
 /// A function whose derivative is composed of other operations on the value it reads.
-template <const FloatKernels& value>
+template <const ValueKernels& value>
 constexpr UnaryKernel row(Reads reads) {
-  return {reads, {forward<value, float>, nullptr}, {forward<value, double>, nullptr}};
+  return {
+      reads, {forward<value, float>, nullptr}, {forward<value, double>, nullptr}, {forward<value, BFloat16>, nullptr}};
 }
-template <const FloatKernels& value, const FloatKernels& slope>
+template <const ValueKernels& value, const ValueKernels& slope>
 constexpr UnaryKernel row(Reads reads) {
-  return {reads, {forward<value, float>, backward<slope, float>}, {forward<value, double>, backward<slope, double>}};
+  return {reads,
+          {forward<value, float>, backward<slope, float>},
+          {forward<value, double>, backward<slope, double>},
+          {forward<value, BFloat16>, backward<slope, BFloat16>}};
 }
 
 }  // namespace
@@ -29,13 +33,13 @@ constexpr UnaryKernel row(Reads reads) {
 // The kernels of a function, as one row of the table.
 #define TAPE_UNARY(name, reads)                                             \
   namespace {                                                               \
-  constinit const FloatKernels k_##name = TAPE_FLOAT_KERNELS(unary_##name); \
+  constinit const ValueKernels k_##name = TAPE_VALUE_KERNELS(unary_##name); \
   constexpr UnaryKernel name##_row = row<k_##name>(reads);                  \
   }
 #define TAPE_UNARY_WITH_SLOPE(name, reads)                                                        \
   namespace {                                                                                     \
-  constinit const FloatKernels k_##name = TAPE_FLOAT_KERNELS(unary_##name);                       \
-  constinit const FloatKernels k_##name##_backward = TAPE_FLOAT_KERNELS(unary_##name##_backward); \
+  constinit const ValueKernels k_##name = TAPE_VALUE_KERNELS(unary_##name);                       \
+  constinit const ValueKernels k_##name##_backward = TAPE_VALUE_KERNELS(unary_##name##_backward); \
   constexpr UnaryKernel name##_row = row<k_##name, k_##name##_backward>(reads);                   \
   }
 TAPE_UNARY(neg, Reads::nothing)

@@ -14,8 +14,9 @@ struct RotaryShape {
 template <class T>
 struct RotaryKernels {
   /// (u, v) -> (u c - v s, u s + v c); other columns are copied. y may be x.
-  void (*turn)(const RotaryShape& shape, const T* x, const T* cosine, const T* sine, T* y);
+  void (*turn)(const RotaryShape& shape, const T* x, const Sum<T>* cosine, const Sum<T>* sine, T* y);
 };
 TAPE_KERNEL_TABLE(RotaryKernels, rotary)
+TAPE_BF16_TABLE(RotaryKernels, rotary)
 
 }  // namespace tape::kernels

@@ -29,9 +29,10 @@ struct ElementwiseKernels {
   /// y[i] = pow(x[i], exponent), with exact special cases for 0.5, 1, 2, 3, -1 and -0.5; y may be x.
   void (*pow_scalar)(int64_t n, const T* x, double exponent, T* y);
   /// y[i] = x[i] * *factor; y may be x.
-  void (*scale_by)(int64_t n, const T* x, const T* factor, T* y);
+  void (*scale_by)(int64_t n, const T* x, const Sum<T>* factor, T* y);
   /// y[i] += x[i] * scale
   void (*accumulate)(int64_t n, const T* x, double scale, T* y);
 };
 TAPE_KERNEL_TABLE(ElementwiseKernels, elementwise)
+TAPE_BF16_TABLE(ElementwiseKernels, elementwise)  // add, sub, mul, affine, scale_by and accumulate only
 }  // namespace tape::kernels

@@ -20,17 +20,20 @@ struct UnaryLoops {
   void (*backward)(int64_t n, const T* value, const T* dy, T* dx);
 };
 
-/// One row of the table: a function for both dtypes.
+/// One row of the table: a function for all dtypes, for bf16 on CUDA only.
 struct UnaryKernel {
   Reads derivative_reads;
   UnaryLoops<float> f32;
   UnaryLoops<double> f64;
+  UnaryLoops<BFloat16> bf16 = {};
 
   template <class T>
   const UnaryLoops<T>& loops() const {
-    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, BFloat16>);
     if constexpr (std::is_same_v<T, float>)
       return f32;
+    else if constexpr (std::is_same_v<T, BFloat16>)
+      return bf16;
     else
       return f64;
   }

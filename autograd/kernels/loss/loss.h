@@ -15,11 +15,12 @@ namespace tape::kernels {
 template <class T>
 struct LossKernels {
   /// lse [rows] is the log-sum-exp; loss [rows]. weight [V] may be null.
-  void (*cross_entropy)(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
-                        int64_t ignore_index, double smoothing, T* loss, Sum<T>* lse);
+  void (*cross_entropy)(int64_t rows, int64_t V, const T* logits, const int64_t* target, const Sum<T>* weight,
+                        int64_t ignore_index, double smoothing, Sum<T>* loss, Sum<T>* lse);
   /// dlogits = dloss[row] * d loss_r / d logits; ignored rows get zeros. dlogits may be logits.
-  void (*cross_entropy_backward)(int64_t rows, int64_t V, const T* logits, const int64_t* target, const T* weight,
-                                 int64_t ignore_index, double smoothing, const Sum<T>* lse, const T* dloss, T* dlogits);
+  void (*cross_entropy_backward)(int64_t rows, int64_t V, const T* logits, const int64_t* target, const Sum<T>* weight,
+                                 int64_t ignore_index, double smoothing, const Sum<T>* lse, const Sum<T>* dloss,
+                                 T* dlogits);
 
   /// y = scale c (d - c / 2), d = |x - t|, c = min(d, limit).
   void (*huber)(int64_t n, double limit, double scale, const T* x, const T* t, T* y);
@@ -31,4 +32,5 @@ struct LossKernels {
   void (*bce_with_logits_backward)(int64_t n, const T* x, const T* t, const T* dy, T* dx, T* dt);
 };
 TAPE_KERNEL_TABLE(LossKernels, loss)
+TAPE_BF16_TABLE(LossKernels, loss)  // cross-entropy only
 }  // namespace tape::kernels

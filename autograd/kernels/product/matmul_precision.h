@@ -5,8 +5,8 @@
 namespace tape {
 
 /// Minimum precision of matrix products of f32 tensors, as in PyTorch's `set_float32_matmul_precision`. Only operands
-/// are rounded; sums are f32. Products of f64 tensors are always f64. On a GPU, both `high` and `medium` round operands
-/// to TF32, of 11 bits.
+/// are rounded; sums are f32. Products of f64 tensors are always f64. On a GPU, `high` and `medium` round operands to
+/// TF32, of 11 bits, and `medium` makes activations bf16 (AutocastScope).
 enum class MatmulPrecision {
   highest,  ///< f32
   high,     ///< two bf16 per value, three products: within 2^-15 of an element's sum of |a_i b_i|, 2^-16 of the norm

@@ -24,4 +24,5 @@ struct RandomKernels {
   void (*bernoulli)(int64_t n, uint64_t seed, uint64_t counter, const T* p, T* y);
 };
 TAPE_KERNEL_TABLE(RandomKernels, random)
+TAPE_BF16_TABLE(RandomKernels, random)  // dropout only
 }  // namespace tape::kernels

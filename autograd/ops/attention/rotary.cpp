@@ -65,7 +65,12 @@ struct RotaryEmbedding {
 
   /// Only the gradients of the tables read x.
   Tensor saved_input(size_t i, Inputs in) const { return i > 0 || needs_record(in.subspan(1)) ? in[i] : Tensor(); }
-  void forward(const auto& c) const { kernels::rotary(c).turn(shape, c.in(0), c.in(1), c.in(2), c.out()); }
+  bool computes_bf16(const kernels::Target& target, Inputs in) const {
+    return target.device.is_cuda() && in[1].dtype() == f32;
+  }
+  void forward(const auto& c) const {
+    kernels::rotary(c).turn(shape, c.in(0), c.parameter(1), c.parameter(2), c.out());
+  }
   Tensors gradients(const BackwardContext& c) const {
     Tensors gradients(3);
     if (c.needs(0)) gradients[0] = rotary_embedding(c.grad(), c.saved(1), -c.saved(2), options);

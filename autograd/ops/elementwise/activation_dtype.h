@@ -15,4 +15,14 @@ Tensor as_activation(const Tensor& x, const Tensor& parameter);
 /// An operand beside an activation: f32 beside bf16 in bf16 where autocast is on.
 Tensor beside_activation(const Tensor& x, const Tensor& activation);
 
+/// x in bf16, not recorded.
+Tensor rounded(const Tensor& x);
+
+/// A bf16 copy of an f32 weight for products with bf16 activations, not recorded. It is kept with the weight's memory
+/// and rounded again after the weight was written through a tensor; tied weights share it.
+Tensor rounded_weight(const Tensor& weight);
+
+/// A weight in the dtype of an activation: itself, or rounded: by a recorded cast if `recorded`.
+Tensor weight_beside(const Tensor& activation, const Tensor& weight, bool recorded = false);
+
 }  // namespace tape

@@ -22,14 +22,14 @@ void write_binary(const char* operation, kernels::Binary kind, const kernels::Br
       kernels::integer_ops(at).binary(kind, plan, at.in<int64_t>(a), at.in<int64_t>(b), at.out<int64_t>(out));
       return;
     }
-    dispatch_floating(operation, out.dtype(), [&]<class T>(T) {
+    detail::dispatch_with_bf16(operation, out.dtype(), [&]<class T>(T) {
       kernels::elementwise<T>(at).binary(kind, plan, at.in<T>(a), at.in<T>(b), at.out<T>(out));
     });
   });
 }
 
 Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& a, const Tensor& b) {
-  TAPE_ASSERT(same_compute_dtype(a, b));
+  TAPE_ASSERT(same_arithmetic_dtype(a, b));
   const Shape shape = broadcast_shapes(operation, a.shape(), b.shape());
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
   Tensor out = empty(shape, a.options());
@@ -113,6 +113,7 @@ struct Affine {
   double scale, shift;
   static constexpr bool saves_inputs = false;
 
+  bool computes_bf16(const kernels::Target& target, Inputs) const { return target.device.is_cuda(); }
   void forward(const auto& c) const { kernels::elementwise(c).affine(c.numel(), c.in(0), scale, shift, c.out()); }
   Tensors gradients(const BackwardContext& c) const { return {scale == 1 ? c.grad() : affine(c.grad(), scale, 0)}; }
 };
@@ -147,14 +148,14 @@ Tensor binary_extremum(const Op& op, Binary kernel, const Tensor& a, const Tenso
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
-  if (!same_compute_dtype(a, b)) return promoted(a, b, result_type(a, b), add);
+  if (!same_arithmetic_dtype(a, b)) return promoted(a, b, result_type(a, b), add);
   return record(add_op, {a, b}, binary(add_op, Binary::add, a, b), {}, [](const BackwardContext& c) -> Tensors {
     return {c.grad(), c.grad()};
   });
 }
 
 Tensor sub(const Tensor& a, const Tensor& b) {
-  if (!same_compute_dtype(a, b)) {
+  if (!same_arithmetic_dtype(a, b)) {
     check_subtraction(a.dtype(), b.dtype());
     return promoted(a, b, result_type(a, b), sub);
   }
@@ -164,7 +165,7 @@ Tensor sub(const Tensor& a, const Tensor& b) {
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
-  if (!same_compute_dtype(a, b)) return promoted(a, b, result_type(a, b), mul);
+  if (!same_arithmetic_dtype(a, b)) return promoted(a, b, result_type(a, b), mul);
   return record(mul_op, {a, b}, binary(mul_op, Binary::mul, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
     return {c.needs(0) ? c.grad() * c.saved(1) : Tensor(), c.needs(1) ? c.grad() * c.saved(0) : Tensor()};
   });

@@ -24,6 +24,11 @@ inline bool same_compute_dtype(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && compute_dtype(a.dtype()) == a.dtype();
 }
 
+/// Whether kernels add, subtract and multiply two tensors as they are: of the same dtype, which may be bf16 on a GPU.
+inline bool same_arithmetic_dtype(const Tensor& a, const Tensor& b) {
+  return same_compute_dtype(a, b) || (a.dtype() == bf16 && b.dtype() == bf16 && a.device().is_cuda());
+}
+
 /// f(a, b) with both cast to `result`, computed in its compute dtype and cast back: f16 and bf16 round to nearest,
 /// integers wrap. The casts are recorded, so gradients have each operand's dtype.
 template <class F>

@@ -13,9 +13,7 @@
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/observer.h"
 #include "autograd/tape/op.h"
-#include "autograd/tape/scope.h"
 
 namespace tape {
 namespace {
@@ -181,16 +179,15 @@ Tensor embedding(const Tensor& weight, const Tensor& given, const EmbeddingOptio
   if (padding && (*padding < 0 || *padding >= vocabulary))
     raise(ErrorKind::config, "embedding: padding_index {} is outside [0, {})", *padding, vocabulary);
   const Tensor ids = checked_index("embedding", "id", given, vocabulary);
-  Tensor y = empty(ids.shape().inserted(ids.rank(), width), weight.options());
+  const bool rounds = activation_dtype(weight) != weight.dtype();
+  // A GPU keeps the rounded table for the products of tied weights; the CPU rounds what it takes.
+  const Tensor table = rounds && weight.device().is_cuda() ? rounded_weight(weight) : weight;
+  Tensor y = empty(ids.shape().inserted(ids.rank(), width), table.options());
   run_kernels("embedding", weight.device(), [&](const KernelCall& at) {
-    kernels::take(at).take(1, vocabulary, width, size_of(weight.dtype()), at.in(weight), ids.numel(),
-                           at.in<int64_t>(ids), at.out(y));
+    kernels::take(at).take(1, vocabulary, width, size_of(table.dtype()), at.in(table), ids.numel(), at.in<int64_t>(ids),
+                           at.out(y));
   });
-  {
-    const NoGrad no_grad;
-    const HideObservers unobserved;
-    y = cast(y, activation_dtype(weight));
-  }
+  if (rounds) y = rounded(y);
   return record(embedding_op, {weight}, y, {ids},
                 [=, dtype = weight.dtype()](const BackwardContext& c) -> Tensors {
                   const Tensor index = reshape(c.saved(0), {c.saved(0).numel()});

@@ -12,6 +12,7 @@
 #include "autograd/ops/norm/softmax.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/scope.h"
 
 namespace tape {
 namespace {
@@ -26,12 +27,6 @@ const Op cross_entropy_op(
                       "<label_smoothing: + s/V (softmax(x) Σ w − w))>|(softmax(x) − <label_smoothing:(1−s) "
                       "onehot(target) − s/V|onehot(target)>)>",
                       "dw{x} = 0, class weights are constants"}}});
-
-Tensor targets_of(const char* name, const Tensor& scores, const Tensor& target, const Tensor& weight,
-                  int64_t ignore_index) {
-  check_floating(name, scores);
-  return checked_targets(name, scores.shape(), scores.dtype(), target, weight, ignore_index);
-}
 
 /// Weighted mean over targets; 0 if the weights sum to 0.
 Tensor reduced_by_weight(const Tensor& losses, const Tensor& weights, Reduction reduction) {
@@ -55,15 +50,24 @@ struct CrossEntropy {
 
   std::array<Tensor, 1> constants() const { return {target}; }
   Results<1, 1> results(Inputs in) const {
-    return {{empty(target.shape(), in[0].options())}, {empty(target.shape(), in[0].options())}};
+    const TensorOptions options(compute_dtype(in[0].dtype()), in[0].device());
+    return {{empty(target.shape(), options)}, {empty(target.shape(), options)}};
   }
-  void forward(const auto& c) const {
-    kernels::loss(c).cross_entropy(target.numel(), classes, c.in(0), c.template constant<int64_t>(0), c.in(1),
-                                   ignore_index, smoothing, c.out(), c.kept(0));
+  /// The losses of bf16 logits are then f32.
+  bool computes_bf16(const kernels::Target& at, Inputs) const { return reads_bf16(at.device); }
+  static bool reads_bf16(Device device) { return device.is_cuda() && is_autocast_enabled(device); }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    using S = kernels::Sum<T>;
+    kernels::loss(c).cross_entropy(target.numel(), classes, c.in(0), c.template constant<int64_t>(0), c.parameter(1),
+                                   ignore_index, smoothing, c.template out_as<S>(0), c.template kept_as<S>(0));
   }
-  void backward(const auto& c) const {
-    kernels::loss(c).cross_entropy_backward(target.numel(), classes, c.in(0), c.template constant<int64_t>(0), c.in(1),
-                                            ignore_index, smoothing, c.kept(0), c.dout(), c.din(0));
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    using S = kernels::Sum<T>;
+    kernels::loss(c).cross_entropy_backward(target.numel(), classes, c.in(0), c.template constant<int64_t>(0),
+                                            c.parameter(1), ignore_index, smoothing, c.template kept_as<S>(0),
+                                            c.template dout_as<S>(0), c.din(0));
   }
   Tensor reference(Inputs in) const {
     const Tensor log_p = log_softmax(in[0], -1), &weight = in[1];
@@ -79,11 +83,15 @@ struct CrossEntropy {
 }  // namespace
 
 Tensor cross_entropy(const Tensor& given_logits, const Tensor& given, const CrossEntropyOptions& options) {
-  const Tensor logits = loss_operand(given_logits);
+  const bool as_is =
+      given_logits.dtype() == bf16 && CrossEntropy::reads_bf16(given_logits.device()) && !Composed::active();
+  const Tensor logits = as_is ? given_logits : loss_operand(given_logits);
   check_label_smoothing("cross_entropy", options.label_smoothing);
   const CrossEntropyOptions& o = options;
   const Tensor weight = o.weight.defined() ? o.weight.detach() : Tensor();
-  const Tensor target = targets_of("cross_entropy", logits, given, weight, o.ignore_index);
+  check_floating("cross_entropy", logits);
+  const Tensor target =
+      checked_targets("cross_entropy", logits.shape(), as_is ? f32 : logits.dtype(), given, weight, o.ignore_index);
   const Tensor losses = fused(cross_entropy_op, {logits, weight},
                               CrossEntropy{target, logits.size(-1), o.ignore_index, o.label_smoothing},
                               {{"ignore_index", o.ignore_index}, {"label_smoothing", o.label_smoothing}});
@@ -93,7 +101,9 @@ Tensor cross_entropy(const Tensor& given_logits, const Tensor& given, const Cros
 
 Tensor nll_loss(const Tensor& given_log_probabilities, const Tensor& given, const NllOptions& options) {
   const Tensor log_probabilities = loss_operand(given_log_probabilities);
-  const Tensor target = targets_of("nll_loss", log_probabilities, given, options.weight, options.ignore_index);
+  check_floating("nll_loss", log_probabilities);
+  const Tensor target = checked_targets("nll_loss", log_probabilities.shape(), log_probabilities.dtype(), given,
+                                        options.weight, options.ignore_index);
   const Tensor weights = target_weight(target, options.weight, options.ignore_index, log_probabilities.dtype());
   return reduced_by_weight(target_losses(log_probabilities, target, weights, options.ignore_index), weights,
                            options.reduction);

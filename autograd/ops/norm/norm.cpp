@@ -1,5 +1,7 @@
 #include "autograd/ops/norm/norm.h"
 
+#include <algorithm>
+
 #include "autograd/create.h"
 #include "autograd/kernels/norm/norm.h"
 #include "autograd/ops/check.h"
@@ -57,19 +59,35 @@ struct Rows {
   explicit Rows(const Tensor& x) : rows(x.numel() / x.size(-1)), cols(x.size(-1)) {}
 };
 
+/// Dtype and device of the statistics of x.
+TensorOptions statistics(const Tensor& x) { return {compute_dtype(x.dtype()), x.device()}; }
+
+/// Whether the kernels take bf16 values, with parameters in f32.
+bool has_bf16_kernels(const kernels::Target& target, Inputs in) {
+  const auto is_f32 = [](const Tensor& parameter) { return !parameter.defined() || parameter.dtype() == f32; };
+  return target.device.is_cuda() && std::ranges::all_of(in.subspan(1), is_f32);
+}
+
 struct LayerNorm {
   Rows of;
   double eps;
 
   Results<1, 2> results(Inputs in) const {
-    return {{empty_like(in[0])}, {empty({of.rows}, in[0].options()), empty({of.rows}, in[0].options())}};
+    return {{empty_like(in[0])}, {empty({of.rows}, statistics(in[0])), empty({of.rows}, statistics(in[0]))}};
   }
-  void forward(const auto& c) const {
-    kernels::norm(c).layer_norm(of.rows, of.cols, c.in(0), c.in(1), c.in(2), eps, c.out(), c.kept(0), c.kept(1));
+  bool computes_bf16(const kernels::Target& target, Inputs in) const { return has_bf16_kernels(target, in); }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    using S = kernels::Sum<T>;
+    kernels::norm(c).layer_norm(of.rows, of.cols, c.in(0), c.parameter(1), c.parameter(2), eps, c.out(),
+                                c.template kept_as<S>(0), c.template kept_as<S>(1));
   }
-  void backward(const auto& c) const {
-    kernels::norm(c).layer_norm_backward(of.rows, of.cols, c.in(0), c.in(1), c.kept(0), c.kept(1), c.dout(), c.din(0),
-                                         c.din(1), c.din(2));
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    using S = kernels::Sum<T>;
+    kernels::norm(c).layer_norm_backward(of.rows, of.cols, c.in(0), c.parameter(1), c.template kept_as<S>(0),
+                                         c.template kept_as<S>(1), c.dout(), c.din(0), c.dparameter(1),
+                                         c.dparameter(2));
   }
   Tensor reference(Inputs in) const {
     const Tensor &x = in[0], &weight = in[1], &bias = in[2];
@@ -85,12 +103,17 @@ struct RmsNorm {
   Rows of;
   double eps;
 
-  Results<1, 1> results(Inputs in) const { return {{empty_like(in[0])}, {empty({of.rows}, in[0].options())}}; }
-  void forward(const auto& c) const {
-    kernels::norm(c).rms_norm(of.rows, of.cols, c.in(0), c.in(1), eps, c.out(), c.kept(0));
+  Results<1, 1> results(Inputs in) const { return {{empty_like(in[0])}, {empty({of.rows}, statistics(in[0]))}}; }
+  bool computes_bf16(const kernels::Target& target, Inputs in) const { return has_bf16_kernels(target, in); }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::norm(c).rms_norm(of.rows, of.cols, c.in(0), c.parameter(1), eps, c.out(),
+                              c.template kept_as<kernels::Sum<T>>(0));
   }
-  void backward(const auto& c) const {
-    kernels::norm(c).rms_norm_backward(of.rows, of.cols, c.in(0), c.in(1), c.kept(0), c.dout(), c.din(0), c.din(1));
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::norm(c).rms_norm_backward(of.rows, of.cols, c.in(0), c.parameter(1),
+                                       c.template kept_as<kernels::Sum<T>>(0), c.dout(), c.din(0), c.dparameter(1));
   }
   Tensor reference(Inputs in) const {
     const Tensor &x = in[0], &weight = in[1];

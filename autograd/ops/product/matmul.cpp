@@ -8,6 +8,7 @@
 #include "autograd/ops/elementwise/activation_dtype.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/fused.h"
 #include "autograd/ops/product/packed_weight.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -136,6 +137,19 @@ LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
   return made;
 }
 
+/// The same for f32 parameters beside bf16 activations; the bias gradient only if asked for.
+LinearGradients f32_gradients(const Tensor& dy, const Tensor& x, bool with_bias) {
+  const int64_t rows = rows_of(x), out = dy.size(-1), in = x.size(-1);
+  LinearGradients made{empty({out, in}, {f32, x.device()}), with_bias ? empty({out}, {f32, x.device()}) : Tensor()};
+  run_kernels("linear", x.device(), [&](const KernelCall& at) {
+    kernels::Gemm gemm = kernels::linear_weight_gemm(rows, out, in, MatmulPrecisionScope::current());
+    gemm.row_sums_a = at.out<float>(made.bias);
+    kernels::products<BFloat16>(at).gemm_to_sums(gemm, at.in<BFloat16>(dy), at.in<BFloat16>(x),
+                                                 at.out<float>(made.weight));
+  });
+  return made;
+}
+
 Tensors Matmul::gradients(const BackwardContext& c) const {
   const Tensor dy = c.grad(), x = c.saved(0), y = c.saved(1);
   Tensor da, db;
@@ -155,17 +169,32 @@ struct Linear {
   Shape shape;  // of y
 
   Results<1> results(Inputs in) const { return {{empty(shape, in[0].options())}}; }
-  bool computes_halves(const kernels::Target& target, Inputs) const { return kernels::has_half_products(target); }
-  void forward(const auto& c) const {
+  bool computes_halves(const kernels::Target& target, Inputs in) const {
+    return kernels::has_half_products(target) && (in[0].dtype() == bf16 || in[0].dtype() == in[1].dtype());
+  }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
     kernels::Gemm call = gemm;
     const Ref<Storage> held = read_packed(c.input(1), call);
-    kernels::products(c).gemm(call, c.in(0), c.in(1), c.out(), c.in(2));
+    const Tensor weight = weight_beside(c.input(0), c.input(1)), bias = weight_beside(c.input(0), c.input(2));
+    kernels::products(c).gemm(call, c.in(0), c.at().template in<T>(weight), c.out(), c.at().template in<T>(bias));
   }
   Tensor saved_input(size_t i, Inputs in) const { return i < 2 ? in[i] : Tensor(); }
   Tensors gradients(const BackwardContext& c) const {
     const Tensor dy = c.grad();
+    const bool is_mixed = c.saved(1).dtype() != dy.dtype(), recorded = c.create_graph();
     Tensor dx, dweight, dbias;
-    if (c.needs(0)) dx = matmul(dy, c.saved(1));
+    if (c.needs(0)) dx = matmul(dy, weight_beside(dy, c.saved(1), recorded));
+    if (is_mixed && c.needs(1) && !recorded) {
+      const LinearGradients made = f32_gradients(dy, c.saved(0), c.needs(2));
+      return {dx, made.weight, made.bias};
+    }
+    if (is_mixed) {
+      const Tensor wide = cast(dy, f32);
+      if (c.needs(1)) dweight = weight_gradient(wide, cast(c.saved(0), f32));
+      if (c.needs(2)) dbias = sum_to(wide, {dy.size(-1)});
+      return {dx, dweight, dbias};
+    }
     if (c.needs(1) && c.needs(2) && !c.create_graph()) {
       const LinearGradients both = weight_and_bias_gradients(dy, c.saved(0));
       return {dx, both.weight, both.bias};

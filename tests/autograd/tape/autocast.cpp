@@ -53,7 +53,7 @@ TEST(Autocast, RoundsGradientsOfActivationsOnly) {
   const Tensors exact = gradients();
   const AutocastScope autocast;
   const Tensors rounded = gradients();
-  // Operands have 8 bits: 2^-9 of each, and of dx once more.
+  // Operands have 8 bits: 2^-9 of each, and dx is rounded as well.
   EXPECT_TRUE(tensors_near(rounded[0], exact[0], 0.1));
   EXPECT_TRUE(tensors_near(rounded[1], exact[1], 0.1));
   EXPECT_TRUE(tensors_near(rounded[2], exact[2], 0.05));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "../../../../base/half.h"
 #include "../../elementwise/broadcast.h"
@@ -69,6 +70,8 @@ struct ProductKernels {
   /// One product per batch element, with the strides of A, B and C in elements. Small products run in parallel on one
   /// thread each, large ones one after the other on all threads. Products must not overlap in C.
   void (*gemm_batched)(const Gemm& shape, const Broadcast& batch, const T* a, const T* b, T* c);
+  /// One product of bf16 operands whose results and row sums are f32; null for others.
+  void (*gemm_to_sums)(const Gemm& shape, const T* a, const T* b, Sum<T>* c) = nullptr;
 };
 TAPE_COMMON_KERNEL_TABLE(ProductKernels, products)
 
@@ -84,6 +87,15 @@ inline const ProductKernels<Half>& products<Half>(const Target& target) {
 template <>
 inline const ProductKernels<BFloat16>& products<BFloat16>(const Target& target) {
   return products_bf16(target);
+}
+
+/// One product whose results and row sums are sums: f32 for bf16 operands, else of the operands' type.
+template <class T>
+void gemm_to_sums(const Target& target, const Gemm& shape, const T* a, const T* b, Sum<T>* c) {
+  if constexpr (std::is_floating_point_v<T>)
+    products<T>(target).gemm(shape, a, b, c, nullptr);
+  else
+    products<T>(target).gemm_to_sums(shape, a, b, c);
 }
 
 /// Whether a target has products of 16-bit operands. The CPU's are products of their values in f32.

@@ -1,5 +1,4 @@
 // Kernels of ElementwiseKernels (autograd/kernels/elementwise/elementwise.h).
-#include "autograd/cuda/kernels/bf16.h"
 #include "autograd/cuda/kernels/strided.h"
 
 using tape::kernels::Broadcast;
@@ -36,24 +35,23 @@ __device__ void lerp(int64_t n, Broadcast plan, const T* a, const T* b, const T*
 
 template <class T>
 __device__ void affine(int64_t n, const T* x, Compute<T> scale, Compute<T> shift, T* y) {
-  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) y[i] = narrowed<T>(widened(x[i]) * scale + shift);
+  map_values(n, x, y, [=](T value) { return narrowed<T>(widened(value) * scale + shift); });
 }
 
 template <class T>
 __device__ void pow_scalar(int64_t n, const T* x, T exponent, T* y) {
-  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) y[i] = power_of(x[i], exponent);
+  map_values(n, x, y, [=](T value) { return power_of(value, exponent); });
 }
 
 template <class T>
 __device__ void scale_by(int64_t n, const T* x, const Compute<T>* factor, T* y) {
   const Compute<T> scale = *factor;
-  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) y[i] = narrowed<T>(widened(x[i]) * scale);
+  map_values(n, x, y, [=](T value) { return narrowed<T>(widened(value) * scale); });
 }
 
 template <class T>
 __device__ void accumulate(int64_t n, const T* x, Compute<T> scale, T* y) {
-  for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid())
-    y[i] = narrowed<T>(widened(y[i]) + widened(x[i]) * scale);
+  map_pairs(n, x, y, y, [=](T value, T sum) { return narrowed<T>(widened(sum) + widened(value) * scale); });
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 // Elementary functions that CUDA's headers lack, with the special values of autograd/kernels/vector/.
 
-#include "bf16.h"
+#include "packs.h"
 
 /// 1 / (1 + e^-x), accurate in both tails.
 template <class T>

@@ -1,10 +1,12 @@
 // Counter-based random numbers with the CPU's bits. One thread computes one element. Arithmetic on random numbers is
 // rounded after each operation, since a fused multiply-add would change bits.
 #include "autograd/kernels/random/common/random_draw.h"
-#include "bf16.h"
+#include "packs.h"
 
 using tape::kernels::philox_draw;
 using tape::kernels::philox_draw64;
+using tape::kernels::PhiloxBlock;
+using tape::kernels::stream_block;
 
 namespace {
 
@@ -90,10 +92,26 @@ __device__ void normal(int64_t n, uint64_t seed, uint64_t counter, double mean, 
 template <class T>
 __device__ void dropout(int64_t n, uint64_t seed, uint64_t counter, uint32_t least, Compute<T> scale, const T* x,
                         T* y) {
-  for_elements(n, counter, [=](int64_t i, uint64_t element) {
-    const Compute<T> value = widened(x[i]) * scale;
-    y[i] = narrowed<T>(philox_draw(seed, element) >= least ? value : Compute<T>(0));
-  });
+  const auto dropped = [=](T value, uint32_t draw) {
+    return narrowed<T>(draw >= least ? widened(value) * scale : Compute<T>(0));
+  };
+  // Four elements share a block of random numbers, which takes longer than reading and writing them.
+  constexpr int kWidth = kPackSize<T>, kSize = kWidth < 4 ? 4 : kWidth;
+  for_packs<kSize>(
+      n, counter % 4 == 0 && has_packs<kWidth>(x) && has_packs<kWidth>(y),
+      [&](int64_t i) {
+        uint32_t draws[kSize];
+        TAPE_UNROLL for (int at = 0; at < kSize; at += 4) {
+          const PhiloxBlock block = stream_block(seed, (counter + static_cast<uint64_t>(i + at)) / 4);
+          TAPE_UNROLL for (int word = 0; word < 4; ++word) draws[at + word] = block.word[word];
+        }
+        TAPE_UNROLL for (int at = 0; at < kSize; at += kWidth) {
+          Pack<T, kWidth> pack = load_pack<kWidth>(x + i + at);
+          TAPE_UNROLL for (int j = 0; j < kWidth; ++j) pack.values[j] = dropped(pack.values[j], draws[at + j]);
+          store_pack(y + i + at, pack);
+        }
+      },
+      [&](int64_t i) { y[i] = dropped(x[i], philox_draw(seed, counter + static_cast<uint64_t>(i))); });
 }
 
 template <class T>

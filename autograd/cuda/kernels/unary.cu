@@ -66,17 +66,17 @@ __device__ T mish_slope(T x) {
 }  // namespace
 
 /// y[i] = value, an expression of x = x[i].
-#define TAPE_UNARY(name, value)                                         \
-  namespace {                                                           \
-  template <class V>                                                    \
-  __device__ void unary_##name(int64_t n, const V* input, V* output) {  \
-    using T = Compute<V>;                                               \
-    for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) { \
-      const T x = widened(input[i]);                                    \
-      output[i] = narrowed<V>(value);                                   \
-    }                                                                   \
-  }                                                                     \
-  }                                                                     \
+#define TAPE_UNARY(name, value)                                        \
+  namespace {                                                          \
+  template <class V>                                                   \
+  __device__ void unary_##name(int64_t n, const V* input, V* output) { \
+    using T = Compute<V>;                                              \
+    map_values(n, input, output, [](V in) {                            \
+      const T x = widened(in);                                         \
+      return narrowed<V>(value);                                       \
+    });                                                                \
+  }                                                                    \
+  }                                                                    \
   TAPE_EXPORT_WITH_BF16(unary_##name, (int64_t n, const T* input, T* output), (n, input, output))
 
 /// The same, and dx[i] = dy[i] * slope, an expression of `saved`, x or y.
@@ -86,10 +86,10 @@ __device__ T mish_slope(T x) {
   template <class V>                                                                        \
   __device__ void unary_##name##_backward(int64_t n, const V* values, const V* dy, V* dx) { \
     using T = Compute<V>;                                                                   \
-    for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) {                     \
-      const T saved = widened(values[i]);                                                   \
-      dx[i] = narrowed<V>(widened(dy[i]) * (slope));                                        \
-    }                                                                                       \
+    map_pairs(n, values, dy, dx, [](V value_of_i, V dy_of_i) {                              \
+      const T saved = widened(value_of_i);                                                  \
+      return narrowed<V>(widened(dy_of_i) * (slope));                                       \
+    });                                                                                     \
   }                                                                                         \
   }                                                                                         \
   TAPE_EXPORT_WITH_BF16(unary_##name##_backward, (int64_t n, const T* values, const T* dy, T* dx), (n, values, dy, dx))

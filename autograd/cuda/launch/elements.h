@@ -25,6 +25,13 @@ void launch_elements(const Kernel& kernel, int64_t n, A... arguments) {
          arguments...);
 }
 
+/// The same for kernels that take packs of 16 bytes of `value_size` bytes each (kernels/packs.h).
+template <class... A>
+void launch_packs(const Kernel& kernel, int64_t n, int64_t value_size, A... arguments) {
+  constexpr int64_t kPackBytes = 16;
+  launch_elements(kernel, quotient_up(n * value_size, kPackBytes), n, arguments...);
+}
+
 /// The kernels of TAPE_EXPORT().
 struct FloatKernels {
   Kernel f32, f64;

@@ -25,17 +25,17 @@ constinit const SizedKernels kSelect = TAPE_SIZED_KERNELS(select);
 
 template <class T>
 void binary(Binary op, const Broadcast& plan, const T* a, const T* b, T* out) {
-  launch_broadcast(kBinary[static_cast<int>(op)].of<T>(), plan, a, b, out);
+  launch_pairs(kBinary[static_cast<int>(op)].of<T>(), plan, a, b, out);
 }
 
 /// add, sub and mul; operations compute the others in f32.
 void bf16_binary(Binary op, const Broadcast& plan, const BFloat16* a, const BFloat16* b, BFloat16* out) {
-  launch_broadcast(kBf16Binary[static_cast<int>(op)], plan, a, b, out);
+  launch_pairs(kBf16Binary[static_cast<int>(op)], plan, a, b, out);
 }
 
 template <class T>
 void compare(Compare op, const Broadcast& plan, const T* a, const T* b, bool* out) {
-  launch_broadcast(kCompare[static_cast<int>(op)].of<T>(), plan, a, b, out);
+  launch_pairs(kCompare[static_cast<int>(op)].of<T>(), plan, a, b, out);
 }
 
 template <class T>
@@ -55,22 +55,22 @@ void classify(Class kind, int64_t n, const T* x, bool* out) {
 
 template <class T>
 void affine(int64_t n, const T* x, double scale, double shift, T* y) {
-  launch_elements(kAffine.of<T>(), n, n, x, static_cast<Sum<T>>(scale), static_cast<Sum<T>>(shift), y);
+  launch_packs(kAffine.of<T>(), n, sizeof(T), x, static_cast<Sum<T>>(scale), static_cast<Sum<T>>(shift), y);
 }
 
 template <class T>
 void pow_scalar(int64_t n, const T* x, double exponent, T* y) {
-  launch_elements(kPowScalar.of<T>(), n, n, x, static_cast<T>(exponent), y);
+  launch_packs(kPowScalar.of<T>(), n, sizeof(T), x, static_cast<T>(exponent), y);
 }
 
 template <class T>
 void scale_by(int64_t n, const T* x, const Sum<T>* factor, T* y) {
-  launch_elements(kScaleBy.of<T>(), n, n, x, factor, y);
+  launch_packs(kScaleBy.of<T>(), n, sizeof(T), x, factor, y);
 }
 
 template <class T>
 void accumulate(int64_t n, const T* x, double scale, T* y) {
-  launch_elements(kAccumulate.of<T>(), n, n, x, static_cast<Sum<T>>(scale), y);
+  launch_packs(kAccumulate.of<T>(), n, sizeof(T), x, static_cast<Sum<T>>(scale), y);
 }
 
 }  // namespace

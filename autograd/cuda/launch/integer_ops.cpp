@@ -16,11 +16,11 @@ constinit const Kernel kIntegerCompare[] = {Kernel("compare_eq_i64"), Kernel("co
 constinit const Kernel kIntegerBest("integer_best"), kIntegerFold("integer_fold"), kAnyTrue("any_true");
 
 void binary(Binary op, const Broadcast& plan, const int64_t* a, const int64_t* b, int64_t* out) {
-  if (op != Binary::atan2) launch_broadcast(kIntegerBinary[static_cast<int>(op)], plan, a, b, out);
+  if (op != Binary::atan2) launch_pairs(kIntegerBinary[static_cast<int>(op)], plan, a, b, out);
 }
 
 void compare(Compare op, const Broadcast& plan, const int64_t* a, const int64_t* b, bool* out) {
-  launch_broadcast(kIntegerCompare[static_cast<int>(op)], plan, a, b, out);
+  launch_pairs(kIntegerCompare[static_cast<int>(op)], plan, a, b, out);
 }
 
 void best(int64_t outer, int64_t size, int64_t inner, bool largest, const int64_t* x, int64_t* y, int64_t* index) {

@@ -25,7 +25,7 @@ template <class T>
 void dropout(int64_t n, uint64_t seed, uint64_t counter, double p, const T* x, T* y) {
   if (p >= 1) return cuda_device::fill_bytes(y, 0, n * static_cast<int64_t>(sizeof(T)));
   const uint32_t least = p <= 0 ? 0 : static_cast<uint32_t>(p * 4294967296.0);
-  launch_elements(kDropout.of<T>(), n, n, seed, counter, least, static_cast<Sum<T>>(1 / (1 - p)), x, y);
+  launch_packs(kDropout.of<T>(), n, sizeof(T), seed, counter, least, static_cast<Sum<T>>(1 / (1 - p)), x, y);
 }
 template <class T>
 void exponential(int64_t n, uint64_t seed, uint64_t counter, double rate, T* y) {

@@ -7,11 +7,11 @@ namespace {
 
 template <const ValueKernels& kernels, class T>
 void forward(int64_t n, const T* x, T* y) {
-  launch_elements(kernels.of<T>(), n, n, x, y);
+  launch_packs(kernels.of<T>(), n, sizeof(T), x, y);
 }
 template <const ValueKernels& kernels, class T>
 void backward(int64_t n, const T* value, const T* dy, T* dx) {
-  launch_elements(kernels.of<T>(), n, n, value, dy, dx);
+  launch_packs(kernels.of<T>(), n, sizeof(T), value, dy, dx);
 }
 
 /// A function whose derivative is composed of other operations on the value it reads.

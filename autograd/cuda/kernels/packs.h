@@ -1,0 +1,86 @@
+#pragma once
+
+// Arrays in packs of 16 bytes. A thread has about one read on the way at a time, and an SM at most 2,048 threads: with
+// values of 2 bytes that is 4 KiB of the some 15 KiB that keep the memory of an H100 busy (Little's law: 3.3 TB/s at
+// 600 ns for 132 SMs), with packs 32 KiB.
+
+#include "bf16.h"
+
+template <class T, int kSize>
+struct Pack {
+  T values[kSize];
+};
+
+/// Number of values that a thread takes at once: 16 bytes of the widest type.
+template <class T, class U = T>
+inline constexpr int kPackSize = 16 / static_cast<int>(sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U));
+
+/// Moves 16, 8, 4 or 2 aligned bytes in one access.
+template <int kBytes>
+__device__ TAPE_INLINE void copy_bytes(void* to, const void* from) {
+  if constexpr (kBytes == 16)
+    *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
+  else if constexpr (kBytes == 8)
+    *static_cast<uint2*>(to) = *static_cast<const uint2*>(from);
+  else if constexpr (kBytes == 4)
+    *static_cast<uint32_t*>(to) = *static_cast<const uint32_t*>(from);
+  else
+    *static_cast<uint16_t*>(to) = *static_cast<const uint16_t*>(from);
+}
+
+template <int kSize, class T>
+__device__ TAPE_INLINE Pack<T, kSize> load_pack(const T* from) {
+  alignas(16) Pack<T, kSize> pack;
+  copy_bytes<kSize * sizeof(T)>(&pack, from);
+  return pack;
+}
+template <int kSize, class T>
+__device__ TAPE_INLINE void store_pack(T* to, const Pack<T, kSize>& pack) {
+  alignas(16) const Pack<T, kSize> aligned = pack;
+  copy_bytes<kSize * sizeof(T)>(to, &aligned);
+}
+
+/// Whether packs of an array can be moved.
+template <int kSize, class T>
+__device__ inline bool has_packs(const T* array) {
+  return reinterpret_cast<uintptr_t>(array) % (kSize * sizeof(T)) == 0;
+}
+
+/// Calls whole(i) for the packs [i, i + kSize) of n values, and single(i) for values that are in none: the last ones,
+/// or all if arrays are not aligned.
+template <int kSize, class Whole, class Single>
+__device__ TAPE_INLINE void for_packs(int64_t n, bool aligned, const Whole& whole, const Single& single) {
+  const int64_t packs = aligned ? n / kSize : 0;
+  for (int64_t pack = thread_of_grid(); pack < packs; pack += threads_of_grid()) whole(pack * kSize);
+  for (int64_t i = packs * kSize + thread_of_grid(); i < n; i += threads_of_grid()) single(i);
+}
+
+/// y[i] = f(x[i]). y may be x.
+template <class In, class Out, class F>
+__device__ TAPE_INLINE void map_values(int64_t n, const In* x, Out* y, const F& f) {
+  constexpr int kSize = kPackSize<In, Out>;
+  for_packs<kSize>(
+      n, has_packs<kSize>(x) && has_packs<kSize>(y),
+      [&](int64_t i) {
+        const Pack<In, kSize> in = load_pack<kSize>(x + i);
+        Pack<Out, kSize> out;
+        TAPE_UNROLL for (int j = 0; j < kSize; ++j) out.values[j] = f(in.values[j]);
+        store_pack(y + i, out);
+      },
+      [&](int64_t i) { y[i] = f(x[i]); });
+}
+
+/// out[i] = f(a[i], b[i]). out may be a or b.
+template <class In, class Out, class F>
+__device__ TAPE_INLINE void map_pairs(int64_t n, const In* a, const In* b, Out* out, const F& f) {
+  constexpr int kSize = kPackSize<In, Out>;
+  for_packs<kSize>(
+      n, has_packs<kSize>(a) && has_packs<kSize>(b) && has_packs<kSize>(out),
+      [&](int64_t i) {
+        const Pack<In, kSize> left = load_pack<kSize>(a + i), right = load_pack<kSize>(b + i);
+        Pack<Out, kSize> results;
+        TAPE_UNROLL for (int j = 0; j < kSize; ++j) results.values[j] = f(left.values[j], right.values[j]);
+        store_pack(out + i, results);
+      },
+      [&](int64_t i) { out[i] = f(a[i], b[i]); });
+}

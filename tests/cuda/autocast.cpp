@@ -121,7 +121,7 @@ TEST_P(CudaAutocast, ComputesElementwiseFunctions) {
 }
 
 TEST_P(CudaAutocast, ComputesNorms) {
-  for (const int64_t width : {8, 100, 1100}) {
+  for (const int64_t width : {8, 100, 104, 1100, 1104}) {
     const Tensors inputs{bf16_values({70, width}), randn({width}), randn({width})};
     expect_values_of_the_cpu(
         "layer_norm", [](const Tensors& in) { return layer_norm(in[0], in[1], in[2], 1e-5); }, inputs);
@@ -168,6 +168,14 @@ TEST_P(CudaAutocast, ComputesCrossEntropies) {
                                                       options(in[0].device(), weighted));
                                },
                                {bf16_values({5, 7})});
+      // Logits that begin elsewhere within a pack than their gradients.
+      expect_values_of_the_cpu("cross_entropy of a slice",
+                               [&](const Tensors& in) {
+                                 const Tensor logits = slice(in[0], 0, {.start = 1});
+                                 return cross_entropy(logits, target.to(in[0].device()),
+                                                      options(in[0].device(), weighted));
+                               },
+                               {bf16_values({6, 7})});
       expect_values_of_the_cpu(
           "linear_cross_entropy",
           [&](const Tensors& in) {

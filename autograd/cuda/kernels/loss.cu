@@ -17,19 +17,37 @@ template <class T>
 __device__ void cross_entropy(int64_t rows, int64_t V, const T* logits, const int64_t* target, const Compute<T>* weight,
                               const double* total, int64_t ignore_index, double s, Compute<T>* loss, Compute<T>* lse) {
   using S = Compute<T>;
+  constexpr int kWidth = kPackSize<T>;
   for_lines(rows, [&](int64_t r) {
     const T* const x = logits + r * V;
-    const S max = max_of_line(V, 1, x);
-    const double log_sum = static_cast<double>(max) + log(sum_of_exp(V, 1, x, max));
+    OnlineSum<S> exponentials;
+    LongSum<S> weighted;
+    const auto add = [&](S value, int64_t v) {
+      exponentials.add(value);
+      if (s != 0) weighted.add(weight ? value * weight[v] : value);
+    };
+    for_line_packs(
+        V, x,
+        [&](int64_t v) {
+          const Pack<T, kWidth> pack = load_pack<kWidth>(x + v);
+          S largest = -INFINITY;
+          TAPE_UNROLL for (int j = 0; j < kWidth; ++j) largest = max(largest, widened(pack.values[j]));
+          exponentials.raise(largest);
+          TAPE_UNROLL for (int j = 0; j < kWidth; ++j) add(widened(pack.values[j]), v + j);
+        },
+        [&](int64_t v) {
+          const S value = widened(x[v]);
+          exponentials.raise(value);
+          add(value, v);
+        });
+    const double log_sum = exponentials.log_of_line();
     const int64_t t = target[r];
     double value = 0;
     if (t != ignore_index) {
       value = (1 - s) * (weight ? static_cast<double>(weight[t]) : 1) * (log_sum - static_cast<double>(widened(x[t])));
       if (s != 0) {
-        LongSum<S> sum;
-        for_positions(0, V, [&](int64_t v) { sum.add(weight ? widened(x[v]) * weight[v] : widened(x[v])); });
         const double all = total ? *total : static_cast<double>(V);
-        value += s / static_cast<double>(V) * (all * log_sum - sum.of_line());
+        value += s / static_cast<double>(V) * (all * log_sum - weighted.of_line());
       }
     }
     if (threadIdx.x != 0) return;
@@ -45,6 +63,7 @@ __device__ void cross_entropy_backward(int64_t rows, int64_t V, const T* logits,
                                        const Compute<T>* weight, const double* total, int64_t ignore_index, double s,
                                        const Compute<T>* lse, const Compute<T>* dloss, T* dlogits) {
   using S = Compute<T>;
+  constexpr int kWidth = kPackSize<T>;
   for_lines(rows, [&](int64_t r) {
     const int64_t t = target[r];
     if (t == ignore_index) {
@@ -55,11 +74,26 @@ __device__ void cross_entropy_backward(int64_t rows, int64_t V, const T* logits,
     const double all = total ? *total : static_cast<double>(V);
     const S at_target = static_cast<S>(d * (1 - s) * w), each = static_cast<S>(d * s / static_cast<double>(V));
     const S probability = static_cast<S>(d * ((1 - s) * w + s / static_cast<double>(V) * all)), log_sum = lse[r];
-    for_positions(0, V, [&](int64_t v) {
-      const S p = exp_of_negative(widened(logits[r * V + v]) - log_sum) * probability;
+    const T* const x = logits + r * V;
+    T* const to = dlogits + r * V;
+    const auto gradient = [&](T value, int64_t v) {
+      const S p = exp_of_negative(widened(value) - log_sum) * probability;
       const S dx = weight && s != 0 ? p - each * weight[v] : p - each;
-      dlogits[r * V + v] = narrowed<T>(v == t ? dx - at_target : dx);
-    });
+      return narrowed<T>(v == t ? dx - at_target : dx);
+    };
+    const auto single = [&](int64_t v) { to[v] = gradient(x[v], v); };
+    if ((reinterpret_cast<uintptr_t>(x) - reinterpret_cast<uintptr_t>(to)) % 16 != 0) {
+      for_positions(0, V, single);
+      return;
+    }
+    for_line_packs(
+        V, to,
+        [&](int64_t v) {
+          Pack<T, kWidth> pack = load_pack<kWidth>(x + v);
+          TAPE_UNROLL for (int j = 0; j < kWidth; ++j) pack.values[j] = gradient(pack.values[j], v + j);
+          store_pack(to + v, pack);
+        },
+        single);
   });
 }
 

@@ -15,29 +15,66 @@ struct Pack {
 template <class T, class U = T>
 inline constexpr int kPackSize = 16 / static_cast<int>(sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U));
 
-/// Moves 16, 8, 4 or 2 aligned bytes in one access.
 template <int kBytes>
-__device__ TAPE_INLINE void copy_bytes(void* to, const void* from) {
-  if constexpr (kBytes == 16)
-    *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
-  else if constexpr (kBytes == 8)
-    *static_cast<uint2*>(to) = *static_cast<const uint2*>(from);
-  else if constexpr (kBytes == 4)
-    *static_cast<uint32_t*>(to) = *static_cast<const uint32_t*>(from);
-  else
-    *static_cast<uint16_t*>(to) = *static_cast<const uint16_t*>(from);
+struct BytesOf;
+template <>
+struct BytesOf<16> {
+  using Type = uint4;
+};
+template <>
+struct BytesOf<8> {
+  using Type = uint2;
+};
+template <>
+struct BytesOf<4> {
+  using Type = uint32_t;
+};
+template <>
+struct BytesOf<2> {
+  using Type = uint16_t;
+};
+
+/// One access of 16 bytes, which nvcc would otherwise take apart where it can tell the values.
+__device__ TAPE_INLINE void store_bytes(uint4* to, uint4 bytes) {
+#ifdef __CUDACC__
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+               :
+               : "l"(__cvta_generic_to_global(to)), "r"(bytes.x), "r"(bytes.y), "r"(bytes.z), "r"(bytes.w)
+               : "memory");
+#else
+  *to = bytes;
+#endif
+}
+template <class Bytes>
+__device__ TAPE_INLINE void store_bytes(Bytes* to, Bytes bytes) {
+  *to = bytes;
 }
 
+/// Moves a pack of global memory in one access, to or from an address that is a multiple of its size.
 template <int kSize, class T>
 __device__ TAPE_INLINE Pack<T, kSize> load_pack(const T* from) {
-  alignas(16) Pack<T, kSize> pack;
-  copy_bytes<kSize * sizeof(T)>(&pack, from);
+  const auto bytes = *reinterpret_cast<const typename BytesOf<kSize * sizeof(T)>::Type*>(from);
+  Pack<T, kSize> pack;
+  memcpy(&pack, &bytes, sizeof pack);
   return pack;
 }
 template <int kSize, class T>
 __device__ TAPE_INLINE void store_pack(T* to, const Pack<T, kSize>& pack) {
-  alignas(16) const Pack<T, kSize> aligned = pack;
-  copy_bytes<kSize * sizeof(T)>(to, &aligned);
+  typename BytesOf<kSize * sizeof(T)>::Type bytes;
+  memcpy(&bytes, &pack, sizeof pack);
+  store_bytes(reinterpret_cast<decltype(bytes)*>(to), bytes);
+}
+
+/// Values of an array that begins at a multiple of 16 bytes and has whole packs.
+template <int kCount, class T>
+__device__ TAPE_INLINE Pack<T, kCount> load_values(const T* from) {
+  constexpr int kWidth = kPackSize<T> < kCount ? kPackSize<T> : kCount;
+  Pack<T, kCount> values;
+  TAPE_UNROLL for (int at = 0; at < kCount; at += kWidth) {
+    const Pack<T, kWidth> pack = load_pack<kWidth>(from + at);
+    TAPE_UNROLL for (int j = 0; j < kWidth; ++j) values.values[at + j] = pack.values[j];
+  }
+  return values;
 }
 
 /// Whether packs of an array can be moved.

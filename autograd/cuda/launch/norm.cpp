@@ -1,5 +1,9 @@
 #include "autograd/kernels/norm/norm.h"
 
+#include <algorithm>
+#include <cstdint>
+
+#include "autograd/cuda/kernels/norm_rows.h"
 #include "autograd/cuda/launch/lines.h"
 
 namespace tape::kernels::cuda {
@@ -9,6 +13,41 @@ constinit const ValueKernels kLayerNorm = TAPE_VALUE_KERNELS(layer_norm), kRmsNo
 constinit const ValueKernels kLayerNormBackward = TAPE_VALUE_KERNELS(layer_norm_backward);
 constinit const ValueKernels kRmsNormBackward = TAPE_VALUE_KERNELS(rms_norm_backward);
 constinit const ValueKernels kNormParameterSums = TAPE_VALUE_KERNELS(norm_parameter_sums);
+
+constinit const ValueKernels kLayerNormRows = TAPE_VALUE_KERNELS(layer_norm_rows);
+constinit const ValueKernels kRmsNormRows = TAPE_VALUE_KERNELS(rms_norm_rows);
+constinit const ValueKernels kLayerNormRowsBackward = TAPE_VALUE_KERNELS(layer_norm_rows_backward);
+constinit const ValueKernels kRmsNormRowsBackward = TAPE_VALUE_KERNELS(rms_norm_rows_backward);
+constinit const FloatKernels kNormParameterTotals = TAPE_FLOAT_KERNELS(norm_parameter_totals);
+
+bool begins_a_pack(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
+
+/// Number of threads that hold a row of norm_rows.cu in registers; 0 if they cannot.
+template <class T, class... Arrays>
+int64_t threads_of_row(int64_t rows, int64_t cols, const Arrays*... arrays) {
+  constexpr int64_t kWidth = 16 / sizeof(T), kOfThread = kWidth * NormRows::packs(sizeof(T));
+  if (rows == 0 || cols == 0 || cols % kWidth != 0 || cols > kOfThread * NormRows::kMostThreads) return 0;
+  if (!(begins_a_pack(arrays) && ...)) return 0;
+  return cols <= kOfThread * 32 ? 32 : NormRows::kMostThreads;
+}
+
+/// One of the backward kernels of norm_rows.cu, with `statistics` of the rows, and the sums that it begins.
+template <class T, class... Statistics>
+void rows_backward(const ValueKernels& kernel, int64_t threads, int64_t rows, int64_t cols, const T* x,
+                   const Sum<T>* weight, const T* dy, T* dx, Sum<T>* dweight, Sum<T>* dbias,
+                   const Statistics*... statistics) {
+  Launch launch = over_lines(rows, threads);
+  launch.blocks.x = std::min<uint32_t>(launch.blocks.x, NormRows::kMostParts);
+  const bool sums = dweight || dbias;
+  const int64_t parts = launch.blocks.x;
+  const DeviceScratch<Sum<T>> partial(sums ? 2 * parts * cols : 0);
+  kernel.of<T>().with_shared(launch.blocks, launch.threads,
+                             sums ? launch.threads.y * cols * static_cast<int64_t>(sizeof(Sum<T>)) : 0, rows, cols, x,
+                             weight, statistics..., dy, dx, sums ? partial.get() : nullptr);
+  if (sums)
+    kNormParameterTotals.of<Sum<T>>()({static_cast<uint32_t>(quotient_up(2 * cols, 32))}, {32, 8}, parts, cols,
+                                      partial.constant(), dweight, dbias);
+}
 
 template <class T, class... A>
 void launch_norm(const ValueKernels& kernel, int64_t rows, int64_t cols, A... arguments) {
@@ -32,24 +71,39 @@ void norm_parameter_gradients(int64_t rows, int64_t cols, const T* x, const Sum<
 template <class T>
 void norm_of_layer(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* bias, double eps, T* y,
                    Sum<T>* mean, Sum<T>* rstd) {
-  launch_norm<T>(kLayerNorm, rows, cols, x, weight, bias, eps, y, mean, rstd);
+  if (const int64_t threads = threads_of_row<T>(rows, cols, x, y, weight, bias)) {
+    const Launch launch = over_lines(rows, threads);
+    kLayerNormRows.of<T>()(launch.blocks, launch.threads, rows, cols, x, weight, bias, eps, y, mean, rstd);
+  } else {
+    launch_norm<T>(kLayerNorm, rows, cols, x, weight, bias, eps, y, mean, rstd);
+  }
 }
 // dx may be dy: the sums come first.
 template <class T>
 void norm_of_layer_backward(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* mean,
                             const Sum<T>* rstd, const T* dy, T* dx, Sum<T>* dweight, Sum<T>* dbias) {
   if (cols == 0) return;
+  if (const int64_t threads = threads_of_row<T>(rows, cols, x, dy, dx, weight))
+    return rows_backward(kLayerNormRowsBackward, threads, rows, cols, x, weight, dy, dx, dweight, dbias, mean, rstd);
   norm_parameter_gradients(rows, cols, x, mean, rstd, dy, dweight, dbias);
   if (dx) launch_norm<T>(kLayerNormBackward, rows, cols, x, weight, mean, rstd, dy, dx);
 }
 template <class T>
 void norm_of_squares(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, double eps, T* y, Sum<T>* rstd) {
-  launch_norm<T>(kRmsNorm, rows, cols, x, weight, eps, y, rstd);
+  if (const int64_t threads = threads_of_row<T>(rows, cols, x, y, weight)) {
+    const Launch launch = over_lines(rows, threads);
+    kRmsNormRows.of<T>()(launch.blocks, launch.threads, rows, cols, x, weight, eps, y, rstd);
+  } else {
+    launch_norm<T>(kRmsNorm, rows, cols, x, weight, eps, y, rstd);
+  }
 }
 template <class T>
 void norm_of_squares_backward(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* rstd,
                               const T* dy, T* dx, Sum<T>* dweight) {
   if (cols == 0) return;
+  if (const int64_t threads = threads_of_row<T>(rows, cols, x, dy, dx, weight))
+    return rows_backward(kRmsNormRowsBackward, threads, rows, cols, x, weight, dy, dx, dweight,
+                         static_cast<Sum<T>*>(nullptr), rstd);
   norm_parameter_gradients(rows, cols, x, static_cast<const Sum<T>*>(nullptr), rstd, dy, dweight,
                            static_cast<Sum<T>*>(nullptr));
   if (dx) launch_norm<T>(kRmsNormBackward, rows, cols, x, weight, rstd, dy, dx);

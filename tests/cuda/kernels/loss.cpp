@@ -59,6 +59,12 @@ TYPED_TEST(CudaLoss, CrossEntropyIsThatOfTheCpu) {
   for (const auto& [rows, V] : shapes)
     this->check_cross_entropy(rows, V, with_specials<T>(rows * V, 2, {-kInf, 90, kNan, -kInf, kInf}, 41), false, 0);
   this->check_cross_entropy(2, 9, Array<T>(18, static_cast<T>(-kInf)), false, 0);
+  // Threads without values must not overflow, however small those of others are.
+  for (const int64_t V : {5, 31, 1100}) {
+    Array<T> small = random_values<T>(3 * V, 1);
+    for (T& x : small) x -= 500;
+    this->check_cross_entropy(3, V, small, false, 0);
+  }
 }
 
 TYPED_TEST(CudaLoss, CrossEntropyGradientsReplaceTheLogits) {

@@ -76,8 +76,22 @@ TYPED_TEST_SUITE(CudaNorm, BothTypes);
 
 TYPED_TEST(CudaNorm, IsThatOfTheCpu) {
   using T = TypeParam;
-  const std::vector<std::pair<int64_t, int64_t>> shapes = {{0, 5},  {3, 0},    {3, 1},    {5, 8},
-                                                           {9, 31}, {2, 1000}, {2, 1100}, {400, 33}};
+  const std::vector<std::pair<int64_t, int64_t>> shapes = {
+      {0, 5},
+      {3, 0},
+      {3, 1},
+      {5, 8},
+      {9, 31},
+      {2, 1000},
+      {2, 1100},
+      {400, 33},
+      {2, 8201},
+      // Rows in registers: of a warp, which has several, of a block, and the widest.
+      {37, 4},
+      {2300, 20},
+      {3, 1024},
+      {5, 1028},
+      {2, 8192}};
   for (const auto& [rows, cols] : shapes)
     for (const bool has_weight : {false, true})
       for (const bool has_bias : {false, true})

@@ -5,12 +5,33 @@
 #include "autograd/create.h"
 #include "autograd/kernels/training/optimizer.h"
 #include "autograd/kernels/training/random_rounding.h"
+#include "autograd/ops/elementwise/activation_dtype.h"
 #include "autograd/ops/kernel_call.h"
 #include "optim/kernel_updates.h"
 
 namespace tape::optim {
 
 namespace {
+
+/// The bf16 copy that a GPU keeps of a parameter, which is written with it: casts of their own would read it again.
+class RoundedCopy {
+ public:
+  /// Of a parameter before its update, if `values` are all of it.
+  RoundedCopy(const Tensor& parameter, const Tensor& values) : parameter_(parameter) {
+    if (values.shares_storage(parameter) && values.numel() == parameter.numel())
+      copy_ = current_rounded_weight(parameter);
+  }
+  /// Where to write it, or null. To be called after the parameter's own address was taken.
+  BFloat16* values(const KernelCall& at) {
+    if (!copy_.defined()) return nullptr;
+    set_rounded(parameter_);
+    return at.out<BFloat16>(copy_);
+  }
+
+ private:
+  const Tensor& parameter_;
+  Tensor copy_;
+};
 
 /// Key of the random bits that round the means of a parameter in a step.
 uint64_t rounding_key(size_t parameter, int64_t step) {
@@ -50,6 +71,7 @@ void Adam::update(const KernelCall& at, const std::vector<Update>& updates, doub
   std::vector<kernels::Bf16AdamUpdate> halves;
   for (const Update& u : updates) {
     Tensor values = u.of.values;
+    RoundedCopy rounded(u.slot.parameter, values);
     const double count = static_cast<double>(u.slot.steps);
     const int64_t group = steps.group({.lr = u.lr,
                                        .beta1 = beta1,
@@ -67,6 +89,7 @@ void Adam::update(const KernelCall& at, const std::vector<Update>& updates, doub
                         .m = bf16_values(at, u.slot.kept[0]),
                         .v = bf16_values(at, u.slot.kept[1]),
                         .key = rounding_key(u.of.parameter, u.slot.steps) + static_cast<uint64_t>(u.of.first)});
+      halves.back().rounded = rounded.values(at);
       continue;
     }
     dispatch_floating("Adam", u.slot.parameter.dtype(), [&](auto zero) {
@@ -77,6 +100,7 @@ void Adam::update(const KernelCall& at, const std::vector<Update>& updates, doub
                                .parameter = at.out<T>(values),
                                .m = at.out<T>(u.slot.kept[0]),
                                .v = at.out<T>(u.slot.kept[1])});
+      whole.of<T>().back().rounded = rounded.values(at);
     });
   }
   const Tensor scale = scalar(gradient_scale, {f64, updates.front().of.values.device()});

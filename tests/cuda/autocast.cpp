@@ -7,6 +7,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/attention/rotary.h"
 #include "autograd/ops/elementwise/activation.h"
+#include "autograd/ops/elementwise/activation_dtype.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/dropout.h"
@@ -22,6 +23,7 @@
 #include "autograd/tape/observer.h"
 #include "models/decoders/gpt.h"
 #include "models/encoder_decoders/transformer.h"
+#include "optim/adam.h"
 #include "optim/adamw.h"
 #include "optim/clip.h"
 #include "tests/cuda/test_device.h"
@@ -221,6 +223,33 @@ TEST_P(CudaAutocast, RoundsAWeightAgainWhenItChanged) {
   EXPECT_EQ(sum(cast(linear(x, slice(weight, 0, {.start = 1}), {}), f32)).item(), 32);
   weight.copy_(zeros({3, 4}).to(cuda));
   EXPECT_EQ(sum(cast(linear(x, weight, {}), f32)).item(), 0);
+}
+
+/// The bf16 copy is written with the parameter by Adam, so that products read the same values as from a new copy.
+TEST_P(CudaAutocast, ReadsTheWeightsThatAdamWrote) {
+  const AutocastScope autocast;
+  for (const optim::MomentDtype moments : {optim::MomentDtype::parameter_dtype, optim::MomentDtype::bf16}) {
+    const Tensor x = cast(randn({6, 4}), bf16).to(cuda);
+    Tensor weight = randn({3, 4}).to(cuda).requires_grad_(), bias = randn({3}).to(cuda).requires_grad_();
+    optim::Adam adam({weight, bias}, {.lr = 0.1, .moments = moments});
+    for (int step = 0; step < 3; ++step) {
+      adam.zero_grad();
+      sum(square(cast(linear(x, weight, bias), f32))).backward();
+      adam.step();
+      EXPECT_TRUE(current_rounded_weight(weight).defined());
+      EXPECT_TRUE(tensors_equal(current_rounded_weight(weight).to(cpu), cast(weight.detach().to(cpu), bf16)));
+      EXPECT_TRUE(tensors_equal(current_rounded_weight(bias).to(cpu), cast(bias.detach().to(cpu), bf16)));
+    }
+    {
+      const NoGrad no_grad;
+      weight.fill_(1);
+    }
+    EXPECT_FALSE(current_rounded_weight(weight).defined());
+    adam.step();  // does not write a copy of other values
+    EXPECT_FALSE(current_rounded_weight(weight).defined());
+    const Tensor fresh = weight.detach().clone();
+    EXPECT_TRUE(tensors_equal(linear(x, weight, bias).detach().to(cpu), linear(x, fresh, bias).detach().to(cpu)));
+  }
 }
 
 /// Losses of 30 steps, for which `loss` returns that of a batch [4, 17], and the casts recorded in a step.

@@ -1,6 +1,6 @@
 // Kernels of CastKernels (autograd/kernels/elementwise/common/cast.h).
 #include "autograd/kernels/elementwise/common/element.h"
-#include "device.h"
+#include "packs.h"
 
 using tape::kernels::converted;
 using tape::kernels::Element;
@@ -16,7 +16,7 @@ __device__ void cast(Element from, Element to, int64_t n, const void* x, void* y
     with_element(to, [&]<class To>(To) {
       const auto* values = static_cast<const From*>(x);
       auto* results = static_cast<To*>(y);
-      for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) results[i] = converted<To>(values[i]);
+      map_values(n, values, results, [](From value) { return converted<To>(value); });
     });
   });
 }

@@ -2,7 +2,7 @@
 // the failed check are computed on the device, and are null if there is nothing to scale or to check.
 #include "autograd/kernels/runtime/common/finding.h"
 #include "autograd/kernels/training/random_rounding.h"
-#include "device.h"
+#include "bf16.h"
 #include "optimizer_batch.h"
 
 using tape::kernels::Finding;
@@ -29,6 +29,11 @@ __device__ T scale_of(const double* scale) {
   return static_cast<T>(scale ? *scale : 1);
 }
 
+/// Keeps the copy of a parameter that products with bf16 activations read.
+__device__ inline void store_rounded(void* copy, int64_t i, float value) {
+  if (copy) static_cast<bf16*>(copy)[i] = to_bf16(value);
+}
+
 /// m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2, p -= lr / c1 m / (sqrt(v) / sqrt(c2) + eps)
 template <class T>
 __device__ void update_by_adam(const AdamFactors<T>& f, T g, T& p, T& m, T& v) {
@@ -47,6 +52,7 @@ __device__ void adam(OptimizerBatch<AdamParameter<T>> batch, const double* scale
     of.m[i] = m;
     of.v[i] = v;
     of.parameter[i] = p;
+    store_rounded(of.rounded, i, static_cast<float>(p));
   });
 }
 
@@ -57,6 +63,7 @@ __device__ void adam_in_bf16(OptimizerBatch<Bf16AdamParameter> batch, const doub
     float m = __uint_as_float(uint32_t{of.m[i]} << 16), v = __uint_as_float(uint32_t{of.v[i]} << 16);
     update_by_adam(f, of.gradient[i] * factor, p, m, v);
     of.parameter[i] = p;
+    store_rounded(of.rounded, i, p);
     const uint64_t random = tape::kernels::random_bits(of.key + static_cast<uint64_t>(i));
     of.m[i] = tape::kernels::rounded_at_random(__float_as_uint(m), static_cast<uint16_t>(random));
     of.v[i] = tape::kernels::rounded_at_random(__float_as_uint(v), static_cast<uint16_t>(random >> 16));

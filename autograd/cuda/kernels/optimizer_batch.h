@@ -16,6 +16,7 @@ struct AdamParameter {
   int64_t factors, first, n;
   const T* gradient;
   T *parameter, *m, *v;
+  void* rounded;  // bf16, or null
 };
 /// The same with running means in bf16.
 struct Bf16AdamParameter {
@@ -25,6 +26,7 @@ struct Bf16AdamParameter {
   float* parameter;
   uint16_t *m, *v;
   uint64_t key;
+  void* rounded;
 };
 
 template <class T>

@@ -53,16 +53,14 @@ __device__ TAPE_INLINE void store_bytes(Bytes* to, Bytes bytes) {
 /// Moves a pack of global memory in one access, to or from an address that is a multiple of its size.
 template <int kSize, class T>
 __device__ TAPE_INLINE Pack<T, kSize> load_pack(const T* from) {
-  const auto bytes = *reinterpret_cast<const typename BytesOf<kSize * sizeof(T)>::Type*>(from);
-  Pack<T, kSize> pack;
-  memcpy(&pack, &bytes, sizeof pack);
-  return pack;
+  using Values = Pack<T, kSize>;
+  return __builtin_bit_cast(Values, *reinterpret_cast<const typename BytesOf<kSize * sizeof(T)>::Type*>(from));
 }
 template <int kSize, class T>
 __device__ TAPE_INLINE void store_pack(T* to, const Pack<T, kSize>& pack) {
-  typename BytesOf<kSize * sizeof(T)>::Type bytes;
-  memcpy(&bytes, &pack, sizeof pack);
-  store_bytes(reinterpret_cast<decltype(bytes)*>(to), bytes);
+  using Bytes = typename BytesOf<kSize * sizeof(T)>::Type;
+  const Bytes bytes = __builtin_bit_cast(Bytes, pack);
+  store_bytes(reinterpret_cast<Bytes*>(to), bytes);
 }
 
 /// Values of an array that begins at a multiple of 16 bytes and has whole packs.

@@ -8,7 +8,8 @@ namespace {
 constinit const Kernel kCast("cast"), kFirstUnfit("first_unfit");
 
 void cast_values(Element from, Element to, int64_t n, const void* x, void* y) {
-  launch_elements(kCast, n, from, to, n, x, y);
+  constexpr int64_t kOfThread = 4;  // of 2 to 16 values in a pack
+  launch_elements(kCast, quotient_up(n, kOfThread), from, to, n, x, y);
 }
 
 void first_unfit(Element from, Element to, int64_t n, const void* x, int64_t* first) {

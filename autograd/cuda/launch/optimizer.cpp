@@ -34,10 +34,10 @@ SgdFactors<T> factors_of(const SgdStep& step) {
 }
 template <class T>
 AdamParameter<T> parameter_of(const AdamUpdate<T>& u, int64_t factors, int64_t first) {
-  return {factors, first, u.n, u.gradient, u.parameter, u.m, u.v};
+  return {factors, first, u.n, u.gradient, u.parameter, u.m, u.v, u.rounded};
 }
 Bf16AdamParameter parameter_of(const Bf16AdamUpdate& u, int64_t factors, int64_t first) {
-  return {factors, first, u.n, u.gradient, u.parameter, u.m, u.v, u.key};
+  return {factors, first, u.n, u.gradient, u.parameter, u.m, u.v, u.key, u.rounded};
 }
 template <class T>
 SgdParameter<T> parameter_of(const SgdUpdate<T>& u, int64_t factors, int64_t first) {

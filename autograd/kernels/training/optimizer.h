@@ -33,6 +33,7 @@ struct AdamUpdate {
   int64_t group, n;
   const T* gradient;
   T *parameter, *m, *v;
+  BFloat16* rounded = nullptr;  ///< on a GPU, if not null: receives the parameter in bf16
 };
 template <class T>
 struct SgdUpdate {
@@ -47,6 +48,7 @@ struct Bf16AdamUpdate {
   float* parameter;
   uint16_t *m, *v;
   uint64_t key;
+  BFloat16* rounded = nullptr;
 };
 
 /// One pass over all values of `count` parameters, distributed over the threads at once.

@@ -15,6 +15,11 @@ struct RoundedWeight : StorageAttachment {
   Tensor values;
   uint64_t version = 0;
   int64_t offset = 0;
+
+  bool is_of(const Tensor& weight) const {
+    return values.defined() && version == weight.version() && offset == weight.ref()->offset &&
+           values.shape() == weight.shape();
+  }
 };
 
 /// Guards the creation of attachments.
@@ -55,14 +60,26 @@ Tensor rounded_weight(const Tensor& weight) {
   RoundedWeight* const kept = rounded_weight_of(weight);
   if (!kept) return rounded(weight);
   const std::lock_guard lock(kept->mutex);
-  if (!kept->values.defined() || kept->version != weight.version() || kept->offset != weight.ref()->offset ||
-      !(kept->values.shape() == weight.shape())) {
+  if (!kept->is_of(weight)) {
     kept->values = Tensor();
     kept->values = rounded(weight);
     kept->version = weight.version();
     kept->offset = weight.ref()->offset;
   }
   return kept->values;
+}
+
+Tensor current_rounded_weight(const Tensor& weight) {
+  auto* const kept = dynamic_cast<RoundedWeight*>(weight.ref()->storage->attachment());
+  if (!kept) return {};
+  const std::lock_guard lock(kept->mutex);
+  return kept->is_of(weight) ? kept->values : Tensor();
+}
+
+void set_rounded(const Tensor& weight) {
+  auto* const kept = dynamic_cast<RoundedWeight*>(weight.ref()->storage->attachment());
+  const std::lock_guard lock(kept->mutex);
+  kept->version = weight.version();
 }
 
 Tensor weight_beside(const Tensor& activation, const Tensor& weight, bool recorded) {

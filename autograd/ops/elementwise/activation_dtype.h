@@ -22,6 +22,12 @@ Tensor rounded(const Tensor& x);
 /// and rounded again after the weight was written through a tensor; tied weights share it.
 Tensor rounded_weight(const Tensor& weight);
 
+/// The copy that rounded_weight() would return without rounding; undefined if there is none or it is not up to date.
+/// For optimizers, which write it with the weight and then call set_rounded().
+Tensor current_rounded_weight(const Tensor& weight);
+/// States that the copy has the weight's present values.
+void set_rounded(const Tensor& weight);
+
 /// A weight in the dtype of an activation: itself, or rounded: by a recorded cast if `recorded`.
 Tensor weight_beside(const Tensor& activation, const Tensor& weight, bool recorded = false);
 

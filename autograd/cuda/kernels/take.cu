@@ -199,7 +199,9 @@ __device__ void nonzero(int64_t n, const bool* flags, const int64_t* first, int6
 __device__ void unravel(int64_t n, const int64_t* positions, Sizes sizes, int64_t* index) {
   for (int64_t i = thread_of_grid(); i < n; i += threads_of_grid()) {
     int64_t rest = positions[i];
-    for (int d = sizes.rank - 1; d >= 0; --d) {
+    // Unrolled as in strided.h.
+    TAPE_UNROLL for (int d = tape::kernels::kMaxRank - 1; d >= 0; --d) {
+      if (d >= sizes.rank) continue;
       index[i * sizes.rank + d] = rest % sizes.values[d];
       rest /= sizes.values[d];
     }

@@ -23,6 +23,12 @@ struct Head {
   __device__ int64_t at_shared(const HeadLayout& layout, int64_t group) const {
     return b * layout.batch + h / group * layout.head;
   }
+  /// The head h + i of the same batch element.
+  __device__ Head member(int64_t i) const {
+    Head other = *this;
+    other.h += i;
+    return other;
+  }
   /// Row-major index of (b, h, i) in [B, H, Tq].
   __device__ int64_t row(const AttentionShape& s, int64_t i) const { return (b * s.H + h) * s.Tq + i; }
 };

@@ -23,6 +23,8 @@
 #define TAPE_INLINE __forceinline__
 /// Before a loop that must be unrolled, so that arrays it indexes stay in registers.
 #define TAPE_UNROLL _Pragma("unroll")
+/// Before a loop of which two iterations at a time suffice, so that fewer values wait in registers.
+#define TAPE_UNROLL_TWICE _Pragma("unroll 2")
 /// Dynamic shared memory of a block, as an array of T.
 #define TAPE_DYNAMIC_SHARED(T, name)                                  \
   extern __shared__ __align__(16) unsigned char tape_shared_memory[]; \
@@ -37,6 +39,7 @@
 #include "../emulation/kernel.h"
 
 #define TAPE_UNROLL
+#define TAPE_UNROLL_TWICE
 #define TAPE_EXPORT_AS(name, function, parameters, arguments)                           \
   static void tape_kernel_##name parameters { function arguments; }                     \
   static const ::tape::cuda_device::emulation::RegisteredKernel tape_registered_##name{ \

@@ -24,36 +24,52 @@ const Op attention_op({.name = "scaled_dot_product_attention",
                                                 "dmask{x} = dS"}},
                        .traits = {.random = true}});
 
+/// Whether there are kernels for the operands in bf16.
+bool computes_in_bf16(const AttentionInputs& in, bool need_weights) {
+  const auto is_bf16 = [](const Tensor& x) { return x.dtype() == bf16; };
+  return in.query.device().is_cuda() && is_bf16(in.query) && is_bf16(in.key) && is_bf16(in.value) && !need_weights &&
+         !in.additive.defined() && !in.layout.key_rows.defined() && kernels::has_bf16_attention(in.layout.shape);
+}
+
 /// Inputs are query, key, value and the additive mask; outputs are the result and, if requested, the weights.
 struct Attention {
   AttentionLayout layout;
   bool need_weights;
+  bool saves_outputs;  ///< for the kernels of bf16
 
   Results<2, 2> results(Inputs in) const {
-    const TensorOptions options = in[0].options();
+    const TensorOptions options = in[0].options(), sums{in[0].dtype() == f64 ? f64 : f32, in[0].device()};
     return {{empty(layout.output, options), need_weights ? empty(layout.scores(), options) : Tensor()},
-            {empty(layout.scores().slice(0, 3), options), empty(layout.scores().slice(0, 3), options)}};
+            {empty(layout.scores().slice(0, 3), sums), empty(layout.scores().slice(0, 3), sums)}};
   }
-  void forward(const auto& c) const {
+  bool computes_bf16(const kernels::Target&, Inputs) const { return saves_outputs; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    using S = kernels::Sum<T>;
     layout.count_products(1, 1);
     kernels::attention_by_precision(c, layout.shape)
         .forward(layout.shape, operands(c),
-                 {.out = c.out(), .highest = c.kept(0), .inverse = c.kept(1), .probabilities = c.out(1)});
+                 {.out = c.out(),
+                  .highest = c.template kept_as<S>(0),
+                  .inverse = c.template kept_as<S>(1),
+                  .probabilities = c.out(1)});
   }
   template <class T>
   void backward(const BackwardCall<T>& c) const {
+    using S = kernels::Sum<T>;
     T *const dq = c.din(0), *const dk = c.din(1), *const dv = c.din(2);
     layout.count_products(1 + (dq != nullptr) + (dk != nullptr), 1 + (dv != nullptr));
     kernels::attention_by_precision(c, layout.shape)
         .backward(layout.shape, operands(c),
-                  {.highest = c.kept(0),
-                   .inverse = c.kept(1),
+                  {.highest = c.template kept_as<S>(0),
+                   .inverse = c.template kept_as<S>(1),
                    .dout = c.dout(),
                    .dprobabilities = c.dout(1),
                    .dq = dq,
                    .dk = dk,
                    .dv = dv,
-                   .dadditive = c.din(3)});
+                   .dadditive = c.din(3),
+                   .out = c.out()});
   }
   std::array<Tensor, 2> reference(Inputs in) const {
     const AttentionSteps steps = layout.steps(in);
@@ -100,8 +116,9 @@ struct Attention {
 AttentionResult attend(const AttentionInputs& in, bool need_weights) {
   const AttentionLayout& layout = in.layout;
   const kernels::AttentionShape& s = layout.shape;
+  const bool weights_needed = need_weights || attention_weights_requested();
   auto [output, weights] = fused(attention_op, {in.query, in.key, in.value, in.additive},
-                                 Attention{layout, need_weights || attention_weights_requested()},
+                                 Attention{layout, weights_needed, computes_in_bf16(in, weights_needed)},
                                  {{"heads", s.H},
                                   {"scale", s.scale},
                                   {"causal_offset", layout.band.causal_offset()},

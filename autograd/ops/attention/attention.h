@@ -20,9 +20,10 @@ struct AttentionOptions {
 /// softmax(scale * query key^T + mask) value (Vaswani et al. 2017, 3.2.1): query [..., Tq, D], key [..., Tk, D], value
 /// [..., Tk, Dv] with equal leading axes -> [..., Tq, Dv]. With enable_gqa: query [..., H, Tq, D], key and value
 /// [..., H / G, Tk, D]. Masks broadcast to the scores [..., Tq, Tk]; a query that sees no key gets zeros and zero
-/// gradients. All operands have one floating dtype (f16 and bf16 are computed in f32), an additive mask has the compute
-/// dtype. Error (shape) naming what differs (ranks, leading axes, widths of query and key, lengths of key and value, a
-/// mask that does not broadcast), (dtype) for different dtypes, (config) for dropout out of range.
+/// gradients. All operands have one floating dtype (f16 and bf16 are computed in f32; on a GPU, bf16 with sums in f32
+/// and probabilities rounded to bf16, where kernels::has_bf16_attention()), an additive mask has the compute dtype.
+/// Error (shape) naming what differs (ranks, leading axes, widths of query and key, lengths of key and value, a mask
+/// that does not broadcast), (dtype) for different dtypes, (config) for dropout out of range.
 ///
 /// The fused kernel saves two values per query. It skips keys outside the causal mask and the window, and, in each row,
 /// the masked keys (padding, other documents) before the first and after the last visible one. In a Composed scope

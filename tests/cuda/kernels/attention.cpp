@@ -1,57 +1,11 @@
 #include "autograd/kernels/attention/attention.h"
 
-#include <fmt/format.h>
-
-#include "tests/cuda/kernels/beside_cpu.h"
+#include "tests/cuda/kernels/attention_case.h"
 
 namespace tape::kernels {
 namespace {
 using namespace beside_cpu;
-
-/// A call of attention: sizes and options, and which operands and results it has.
-struct AttentionCase {
-  AttentionShape shape;
-  bool keep = false, additive = false, dprobabilities = false, rows = false;
-  bool probabilities = true, dq = true, dk = true, dv = true, dadditive = true;
-};
-
-std::string text(const AttentionCase& c) {
-  const AttentionShape& s = c.shape;
-  return fmt::format(
-      "B {}, H {} in groups of {}, Tq {}, Tk {}, D {}, Dv {}, offsets {} and {}, dropout {}, keep {} {} {} {} {}, "
-      "additive {} {} {} {} {}, dprobabilities {}, rows {}, probabilities {}, dq {}, dk {}, dv {}, dadditive {}",
-      s.B, s.H, s.group, s.Tq, s.Tk, s.D, s.Dv, s.first_offset, s.causal_offset, s.dropout, c.keep, s.keep_strides[0],
-      s.keep_strides[1], s.keep_strides[2], s.keep_strides[3], c.additive, s.additive_strides[0], s.additive_strides[1],
-      s.additive_strides[2], s.additive_strides[3], c.dprobabilities, c.rows, c.probabilities, c.dq, c.dk, c.dv,
-      c.dadditive);
-}
-
-/// Operands [B, H, T, D] or, packed, [B, T, H D] with some values between the batch elements.
-AttentionCase attention_case(int64_t B, int64_t kv_heads, int64_t group, int64_t Tq, int64_t Tk, int64_t D, int64_t Dv,
-                             bool packed = false) {
-  const auto layout = [&](int64_t heads, int64_t rows, int64_t width) {
-    return packed ? HeadLayout{rows * heads * width + 3, width, heads * width}
-                  : HeadLayout{heads * rows * width, rows * width, width};
-  };
-  AttentionCase c;
-  AttentionShape& s = c.shape;
-  s.B = B, s.H = kv_heads * group, s.group = group, s.Tq = Tq, s.Tk = Tk, s.D = D, s.Dv = Dv;
-  s.q = layout(s.H, Tq, D), s.k = layout(kv_heads, Tk, D);
-  s.v = layout(kv_heads, Tk, Dv), s.out = layout(s.H, Tq, Dv);
-  s.scale = 1 / std::sqrt(static_cast<double>(D + 1));
-  s.seed = 77;
-  s.counter = 13;
-  return c;
-}
-/// Row-major strides over [B, H, Tq, Tk], 0 along the axes that are not in `axes` (bit a for axis a).
-void set_strides(const AttentionShape& s, int axes, int64_t (&strides)[4]) {
-  const int64_t sizes[4] = {s.B, s.H, s.Tq, s.Tk};
-  int64_t next = 1;
-  for (int axis = 3; axis >= 0; --axis) {
-    strides[axis] = axes >> axis & 1 ? next : 0;
-    if (strides[axis]) next *= sizes[axis];
-  }
-}
+using namespace attention_cases;
 
 template <class T>
 class CudaAttention : public KernelTest<T> {
@@ -128,21 +82,13 @@ class CudaAttention : public KernelTest<T> {
           v(random_values<T>((c.rows ? kCached : c.shape.B) * c.shape.v.batch, 3)),
           dout(random_values<T>(c.shape.B * c.shape.out.batch, 4)),
           dp(random_values<T>(c.shape.B * c.shape.H * c.shape.Tq * c.shape.Tk, 5)),
-          additive(random_values<T>(elements(c.additive, c.shape.additive_strides), 6)),
-          keep(static_cast<size_t>(elements(c.keep, c.shape.keep_strides))) {
-      std::mt19937 engine(8);
-      // Runs, so that whole tiles are hidden too.
-      for (size_t i = 0; i < keep.size(); ++i) keep[i] = engine() % 8 ? (i ? keep[i - 1] : 1) : engine() % 2;
+          additive(random_values<T>(c.additive ? mask_elements(c.shape, c.shape.additive_strides) : 0, 6)),
+          keep(random_keep(c.keep ? mask_elements(c.shape, c.shape.keep_strides) : 0)) {
       for (size_t i = 0; i < additive.size(); i += 11) additive[i] = static_cast<T>(-kInf);
       if (!c.rows) return;
       rows.resize(static_cast<size_t>(c.shape.B * (c.shape.Tk + 2)));
+      std::mt19937 engine(8);
       for (int64_t& row : rows) row = static_cast<int64_t>(engine() % kCached);
-    }
-    int64_t elements(bool has, const int64_t (&strides)[4]) const {
-      const int64_t sizes[4] = {c.shape.B, c.shape.H, c.shape.Tq, c.shape.Tk};
-      int64_t last = 0;
-      for (int axis = 0; axis < 4; ++axis) last += std::max<int64_t>(0, sizes[axis] - 1) * strides[axis];
-      return has ? last + 1 : 0;
     }
     AttentionOperands<T> on_host() const {
       return {.q = q.data(),

@@ -11,6 +11,12 @@ const AttentionKernels<float>& attention_by_precision(const AttentionShape& shap
 inline const AttentionKernels<float>& attention_by_precision(const Place<float>& place, const AttentionShape& shape) {
   return place.device.is_cpu() ? attention_by_precision(shape) : attention(place);
 }
+#if !defined(__wasm__)
+/// For shapes with has_bf16_attention() on a GPU.
+inline const AttentionKernels<BFloat16>& attention_by_precision(const Place<BFloat16>& place, const AttentionShape&) {
+  return attention(place);
+}
+#endif
 inline const AttentionKernels<double>& attention_by_precision(const Place<double>& place, const AttentionShape&) {
   return attention(place);
 }

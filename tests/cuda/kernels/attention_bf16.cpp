@@ -1,0 +1,253 @@
+#include <array>
+#include <numeric>
+
+#include "autograd/cuda/stream.h"
+#include "tests/cuda/kernels/attention_case.h"
+
+// The kernels of attention for bf16 beside those of the CPU for f32, on the same operands.
+
+namespace tape::kernels {
+namespace {
+using namespace beside_cpu;
+using namespace attention_cases;
+
+using Halves = Array<BFloat16>;
+
+/// The largest relative error of rounding to bf16, which has 8 significant bits. The root mean square of the errors of
+/// many values is 0.4 of that.
+constexpr double kRounding = 1.0 / 256;
+
+Array<float> widened(const Halves& values) { return {values.begin(), values.end()}; }
+
+/// What both passes compute, gradients in f32.
+struct AttentionValues {
+  Array<float> out, highest, inverse, dq, dk, dv;
+};
+
+class CudaAttentionBf16 : public KernelTest<BFloat16> {
+ protected:
+  /// Compares outputs, statistics and gradients.
+  void check(const AttentionCase& c) {
+    SCOPED_TRACE(text(c));
+    ASSERT_TRUE(has_bf16_attention(c.shape));
+    const Data data(c);
+    const AttentionValues cpu = on_cpu(data), actual = on_gpu(data);
+    const double most_value = c.shape.dropout < 1 ? kMost / (1 - c.shape.dropout) : 0;
+    // Probabilities are rounded, which changes their sum of values by at most kRounding times the largest value, then
+    // the sum is rounded.
+    expect_close(actual.out, cpu.out, "out", most_value, 1.01 * kRounding);
+    // The same products, summed in another order.
+    expect_close(actual.highest, cpu.highest, "highest", 1, 1e-5);
+    expect_close(actual.inverse, cpu.inverse, "inverse", 0, 1e-4);
+    const double of_scores = c.shape.dropout > 0 ? 2 * kRounding : kRounding;
+    expect_gradients(actual.dq, cpu.dq, c.dq, of_scores, "dq");
+    expect_gradients(actual.dk, cpu.dk, c.dk, of_scores, "dk");
+    expect_gradients(actual.dv, cpu.dv, c.dv, kRounding, "dv");
+  }
+
+ private:
+  static constexpr double kMost = 2;  // of the operands
+
+  struct Data {
+    explicit Data(const AttentionCase& of)
+        : c(of),
+          q(values(c.shape.q, 1)),
+          k(values(c.shape.k, 2)),
+          v(values(c.shape.v, 3)),
+          dout(values(c.shape.out, 4)),
+          keep(random_keep(c.keep ? mask_elements(c.shape, c.shape.keep_strides) : 0)) {}
+    Halves values(const HeadLayout& layout, uint32_t seed) const {
+      return random_values<BFloat16>(c.shape.B * layout.batch, seed, -kMost, kMost);
+    }
+
+    const AttentionCase& c;
+    Halves q, k, v, dout;
+    Array<uint8_t> keep;
+  };
+
+  /// A gradient is a sum of products with p or ds, which are rounded, and is rounded itself: errors of both signs,
+  /// which together are 0.4 sqrt(2) kRounding of the gradient, as root mean squares. Those of dq and dk also have the
+  /// error of delta, a sum over the rounded outputs, which is not larger, except with dropout: terms are larger then,
+  /// and with few keys most of each is subtracted again. A single element can be off by a few times the root mean
+  /// square of the errors of all.
+  static void expect_gradients(const Array<float>& actual, const Array<float>& cpu, bool asked, double rounding,
+                               const char* what) {
+    if (!asked) return expect_same_bits(actual, Array<float>(actual.size(), kUntouched), what);
+    double size = 0, error = 0, norm = 0;
+    for (size_t i = 0; i < cpu.size(); ++i) {
+      if (cpu[i] == kUntouched) continue;
+      const double x = static_cast<double>(cpu[i]), difference = static_cast<double>(actual[i]) - x;
+      size = std::max(size, std::abs(x));
+      error += difference * difference;
+      norm += x * x;
+    }
+    expect_close(actual, cpu, what, size, 2 * rounding);
+    EXPECT_LE(std::sqrt(error), cuda_device::test_tolerance(rounding) * std::sqrt(norm)) << what;
+  }
+
+  AttentionValues on_cpu(const Data& data) {
+    const AttentionShape& s = data.c.shape;
+    const Array<float> q = widened(data.q), k = widened(data.k), v = widened(data.v), dout = widened(data.dout);
+    const AttentionOperands<float> in{.q = q.data(), .k = k.data(), .v = v.data(), .keep = keep_of(data, data.keep)};
+    AttentionValues y = untouched(data);
+    attention<float>().forward(s, in, {.out = y.out.data(), .highest = y.highest.data(), .inverse = y.inverse.data()});
+    attention<float>().backward(s, in,
+                                {.highest = y.highest.data(),
+                                 .inverse = y.inverse.data(),
+                                 .dout = dout.data(),
+                                 .dq = data.c.dq ? y.dq.data() : nullptr,
+                                 .dk = data.c.dk ? y.dk.data() : nullptr,
+                                 .dv = data.c.dv ? y.dv.data() : nullptr});
+    return y;
+  }
+  AttentionValues on_gpu(const Data& data) {
+    const AttentionShape& s = data.c.shape;
+    const AttentionValues start = untouched(data);
+    const auto rounded = [](const Array<float>& x) { return Halves(x.begin(), x.end()); };
+    AttentionValues y;
+    const auto all = on_device([&] {
+      const DeviceArray<BFloat16> q(data.q), k(data.k), v(data.v), dout(data.dout), out(rounded(start.out)),
+          dq(rounded(start.dq)), dk(rounded(start.dk)), dv(rounded(start.dv));
+      const DeviceArray<uint8_t> keep(data.keep);
+      const DeviceArray<float> highest(start.highest), inverse(start.inverse);
+      const AttentionOperands<BFloat16> in{.q = q.constant(),
+                                           .k = k.constant(),
+                                           .v = v.constant(),
+                                           .keep = data.c.keep ? flags(keep.constant()) : nullptr};
+      const AttentionKernels<BFloat16>& kernels = attention<BFloat16>(kOnDevice);
+      kernels.forward(s, in, {.out = out.get(), .highest = highest.get(), .inverse = inverse.get()});
+      kernels.backward(s, in,
+                       {.highest = highest.constant(),
+                        .inverse = inverse.constant(),
+                        .dout = dout.constant(),
+                        .dq = data.c.dq ? dq.get() : nullptr,
+                        .dk = data.c.dk ? dk.get() : nullptr,
+                        .dv = data.c.dv ? dv.get() : nullptr,
+                        .out = out.constant()});
+      y = {widened(out.values()), highest.values(),     inverse.values(),
+           widened(dq.values()),  widened(dk.values()), widened(dv.values())};
+      return joined(y);
+    });
+    EXPECT_EQ(all.size(), joined(y).size());
+    return y;
+  }
+  static Array<float> joined(const AttentionValues& y) {
+    Array<float> all;
+    for (const Array<float>* part : {&y.out, &y.highest, &y.inverse, &y.dq, &y.dk, &y.dv})
+      all.insert(all.end(), part->begin(), part->end());
+    return all;
+  }
+
+  /// A value that gaps between batch elements must keep.
+  static constexpr float kUntouched = 77;
+  static AttentionValues untouched(const Data& data) {
+    const AttentionShape& s = data.c.shape;
+    const auto values = [](size_t n) { return Array<float>(n, kUntouched); };
+    const auto rows = static_cast<size_t>(s.B * s.H * s.Tq);
+    return {values(data.dout.size()), values(rows),          values(rows),
+            values(data.q.size()),    values(data.k.size()), values(data.v.size())};
+  }
+  static const bool* keep_of(const Data& data, const Array<uint8_t>& keep) {
+    return data.c.keep ? flags(keep.data()) : nullptr;
+  }
+};
+
+/// As attention_case(), with a gap that keeps rows aligned.
+AttentionCase aligned_case(int64_t B, int64_t kv_heads, int64_t group, int64_t Tq, int64_t Tk, int64_t D, int64_t Dv,
+                           bool packed = false) {
+  return attention_case(B, kv_heads, group, Tq, Tk, D, Dv, packed, 8);
+}
+
+TEST_F(CudaAttentionBf16, IsThatOfTheCpuForAllSizes) {
+  using Sizes = std::array<int64_t, 4>;
+  for (const auto& [Tq, Tk, D, Dv] : std::vector<Sizes>{{5, 1, 8, 8},
+                                                        {16, 16, 32, 32},
+                                                        {17, 33, 64, 64},
+                                                        {150, 140, 64, 64},
+                                                        {65, 70, 96, 96},
+                                                        {33, 65, 128, 128},
+                                                        {140, 37, 128, 128},
+                                                        {9, 130, 40, 16},
+                                                        {40, 20, 16, 72},
+                                                        {20, 40, 128, 104},
+                                                        {6, 0, 32, 32},
+                                                        {0, 6, 32, 32}}) {
+    if (Tq > 0) check(aligned_case(1, 1, 1, Tq, Tk, D, Dv));
+    if (Tq > 0 && Tq < 50) check(aligned_case(2, 1, 2, Tq, Tk, D, Dv, true));
+  }
+  check(aligned_case(2, 3, 2, 40, 33, 24, 8, true));
+}
+
+TEST_F(CudaAttentionBf16, IsThatOfTheCpuForMasks) {
+  for (const int64_t Tq : {20, 140}) {
+    const AttentionCase plain = aligned_case(1, 1, 2, Tq, 150, 32, 16);
+    // Causal, shifted to the last keys, to the first ones only, and windows; some queries see no key.
+    for (const auto& [first, causal] : std::vector<std::pair<int64_t, int64_t>>{{-kNotCausal, 0},
+                                                                                {-kNotCausal, 150 - Tq},
+                                                                                {-kNotCausal, -4},
+                                                                                {-5, 0},
+                                                                                {-2, 3},
+                                                                                {120, kNotCausal},
+                                                                                {1, 0}}) {
+      AttentionCase c = plain;
+      c.shape.first_offset = first;
+      c.shape.causal_offset = causal;
+      check(c);
+    }
+  }
+  for (const int axes : {0b1000, 0b1001, 0b1100, 0b1111, 0b0000, 0b0101}) {
+    AttentionCase c = aligned_case(2, 2, 1, 20, 70, 32, 24);
+    c.keep = true;
+    set_strides(c.shape, axes, c.shape.keep_strides);
+    check(c);
+  }
+}
+
+TEST_F(CudaAttentionBf16, DropsTheProbabilitiesThatTheCpuDrops) {
+  for (const double rate : {0.1, 0.5, 1.0})
+    for (const int64_t Tq : {6, 37})
+      for (const int64_t Tk : {35, 72}) {
+        AttentionCase c = aligned_case(2, 1, 2, Tq, Tk, 32, 8);
+        c.shape.dropout = rate;
+        check(c);
+        c.shape.counter = ~uint64_t{0} - 20;
+        check(c);
+      }
+  for (const int64_t width : {64, 128}) {
+    AttentionCase c = aligned_case(1, 1, 1, 70, 66, width, width);
+    c.shape.dropout = 0.3;
+    c.shape.causal_offset = 0;
+    check(c);
+  }
+}
+
+TEST_F(CudaAttentionBf16, SkipsGradientsThatAreNotAskedFor) {
+  for (int asked = 0; asked < 8; ++asked) {
+    AttentionCase c = aligned_case(1, 1, 2, 20, 37, 32, 32);
+    c.dq = asked & 1, c.dk = asked & 2, c.dv = asked & 4;
+    check(c);
+  }
+}
+
+TEST_F(CudaAttentionBf16, IsThatOfTheCpuForRandomOptions) {
+  std::mt19937 engine(2024);
+  const auto pick = [&](std::vector<int64_t> values) { return values[engine() % values.size()]; };
+  for (int trial = 0; trial < 20; ++trial) {
+    // The gradients of scores of a single key are 0 with dropout too, except for roundings.
+    const int64_t Tk = pick({3, 5, 16, 33, 70, 129});
+    AttentionCase c = aligned_case(pick({1, 1, 2}), pick({1, 1, 2}), pick({1, 1, 2, 3}), pick({5, 16, 33, 66, 131}), Tk,
+                                   pick({8, 16, 32, 40, 72}), pick({8, 16, 32, 40, 72}), engine() % 2);
+    AttentionShape& s = c.shape;
+    if (engine() % 2) s.causal_offset = pick({0, Tk - s.Tq, -3, 7});
+    if (engine() % 3 == 0) s.first_offset = pick({-4, -20, Tk - s.Tq - 9, 2});
+    c.keep = engine() % 3 == 0;
+    set_strides(s, static_cast<int>(engine() % 16), s.keep_strides);
+    s.dropout = engine() % 2 ? 0.3 : 0;
+    s.scale = engine() % 4 ? s.scale : -s.scale;
+    c.dq = engine() % 4, c.dk = engine() % 4, c.dv = engine() % 4;
+    check(c);
+  }
+}
+
+}  // namespace
+}  // namespace tape::kernels

@@ -3,7 +3,7 @@
 //   delta = dout out of a query,  ds = p (dp - delta)
 //   dq = scale ds k,  dk = scale ds^T q,  dv = (p after dropout)^T dout
 //
-// One pass would compute five products in place of seven, but sums of dq over blocks of keys would need atomic
+// One pass would compute five products instead of seven, but sums of dq over blocks of keys would need atomic
 // additions, in an order that varies, or partial sums in f32: 8 bytes to write and read per 128 keys and element of dq,
 // 2.7 ps at the 3 TB/s of an H100. The two products take 512 operations, 1 ps at 500 TFLOP/s, and no memory.
 #include "attention_bf16_scores.h"

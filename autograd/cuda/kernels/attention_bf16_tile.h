@@ -34,7 +34,7 @@ struct HeadRows {
   int pitch, rows, width;
 };
 
-/// Starts the copies of `count` rows from `row` on to shared memory, with zeros in place of what does not exist.
+/// Starts the copies of `count` rows from `row` on to shared memory, with zeros for what does not exist.
 template <int kWidth>
 __device__ inline void copy_rows(const HeadRows& from, int row, int count, BFloat16* to) {
   constexpr int kChunks = kWidth / kChunk;

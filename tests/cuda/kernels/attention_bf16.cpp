@@ -181,12 +181,17 @@ TEST_F(CudaAttentionBf16, IsThatOfTheCpuForAllSizes) {
 TEST_F(CudaAttentionBf16, IsThatOfTheCpuForMasks) {
   for (const int64_t Tq : {20, 140}) {
     const AttentionCase plain = aligned_case(1, 1, 2, Tq, 150, 32, 16);
-    // Causal, shifted to the last keys, to the first ones only, and windows; some queries see no key.
+    // Causal, shifted to the last keys, to the first ones only, and windows; some queries see no key, and of some
+    // tiles of 32 all elements but one are visible, or only one.
     for (const auto& [first, causal] : std::vector<std::pair<int64_t, int64_t>>{{-kNotCausal, 0},
                                                                                 {-kNotCausal, 150 - Tq},
                                                                                 {-kNotCausal, -4},
                                                                                 {-5, 0},
                                                                                 {-2, 3},
+                                                                                {-kNotCausal, 30},
+                                                                                {-30, kNotCausal},
+                                                                                {-kNotCausal, 1},
+                                                                                {-1, kNotCausal},
                                                                                 {120, kNotCausal},
                                                                                 {1, 0}}) {
       AttentionCase c = plain;

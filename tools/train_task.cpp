@@ -230,9 +230,11 @@ void print_graphs() {
   const cuda_device::GraphStatistics count = cuda_device::graph_statistics();
   const int64_t all = count.by_graph + count.plainly;
   if (all == 0) return;
-  std::cout << fmt::format("launches: {} of {} in {} graphs; {} in lists of fewer than four, {} in lists seen once\n",
-                           count.by_graph, all, count.graphs, count.in_short_lists,
-                           count.plainly - count.in_short_lists);
+  std::cout << fmt::format(
+      "launches: {} of {} in {} graphs; one by one: {} in lists seen once, {} in lists of fewer than four, {} that the "
+      "driver refused as graphs; lists ended {}\n",
+      count.by_graph, all, count.graphs, count.seen_once, count.in_short_lists, count.refused,
+      cuda_device::list_ends_text(count));
 }
 
 void print_end(const TrainArguments& arguments, const train::TrainResult& result,

@@ -15,7 +15,8 @@ using BlasStatus = int;
 
 /// cublasStatus_t
 namespace blas_status {
-inline constexpr BlasStatus success = 0, not_initialized = 1, alloc_failed = 3, invalid_value = 7, not_supported = 15;
+inline constexpr BlasStatus success = 0, not_initialized = 1, alloc_failed = 3, invalid_value = 7,
+                            execution_failed = 13, not_supported = 15;
 }
 
 /// cudaDataType: CUDA_R_32F, CUDA_R_64F, CUDA_R_16F, CUDA_R_16BF

@@ -1,6 +1,7 @@
 #include "autograd/cuda/blas_context.h"
 
 #include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -151,72 +152,74 @@ void BlasContext::choose_algorithm(BlasPlan& plan, const BlasKey& key) const {
   plan.workspace_bytes = static_cast<int64_t>(best.workspace_bytes);
 }
 
-const BlasPlan& BlasContext::plan_of(const BlasProduct& product, const BlasOperands& operands) {
-  const void* const bias = bias_of(operands);
+std::shared_ptr<const BlasPlan> BlasContext::create_plan(const BlasKey& key, const BlasOperands& operands) const {
+  auto plan = std::make_shared<BlasPlan>();
+  plan->product = key.product;
+  describe(*plan, key.product, operands);
+  choose_algorithm(*plan, key);
+  return plan;
+}
+
+std::shared_ptr<const BlasPlan> BlasContext::plan_of(const BlasProduct& product, const BlasOperands& operands) {
   const BlasKey key{product,
                     epilogue_of(operands),
                     alignment_of(operands.a),
                     alignment_of(operands.b),
                     alignment_of(operands.d),
-                    alignment_of(bias)};
-  if (const auto found = plans_.find(key); found != plans_.end()) {
-    if (bias)
-      set(table_.matmul_set, found->second.descriptor, matmul_attribute::bias_pointer, bias,
-          "cublasLtMatmulDescSetAttribute");
-    return found->second;
+                    alignment_of(bias_of(operands))};
+  auto found = plans_.find(key);
+  if (found == plans_.end()) {
+    // cuBLASLt suggests the same algorithms again, and products that were collected keep their plans.
+    if (plans_.size() >= kMostPlans) plans_.clear();
+    found = plans_.emplace(key, create_plan(key, operands)).first;
   }
-  // cuBLASLt suggests the same algorithms again.
-  if (plans_.size() >= kMostPlans) plans_.clear();
-  BlasPlan& plan = plans_[key];
-  try {
-    describe(plan, product, operands);
-    choose_algorithm(plan, key);
-  } catch (...) {
-    plans_.erase(key);
-    throw;
-  }
+  const std::shared_ptr<const BlasPlan>& plan = found->second;
+  if (!plan->has_algorithm) return nullptr;
+  if (plan->workspace_bytes > 0 && !workspace_)
+    workspace_ = context_.memory->allocate(kBlasWorkspace, workspace_capacity_);
   return plan;
 }
 
-void* BlasContext::workspace(int64_t bytes) {
-  if (bytes == 0) return nullptr;
-  if (!workspace_) workspace_ = context_.memory->allocate(kBlasWorkspace, workspace_capacity_);
-  return workspace_;
+BlasStatus BlasContext::call(const BlasPlan& plan, const BlasOperands& operands, void* stream) const {
+  if (const void* const bias = bias_of(operands))
+    set(table_.matmul_set, plan.descriptor, matmul_attribute::bias_pointer, bias, "cublasLtMatmulDescSetAttribute");
+  const auto multiply_as = [&](auto one) {
+    const decltype(one) beta = plan.product.accumulate ? one : 0;
+    return table_.matmul(handle_, plan.descriptor.get(), &one, operands.a, plan.a.get(), operands.b, plan.b.get(),
+                         &beta, operands.d, plan.d.get(), operands.d, plan.d.get(), &plan.algorithm,
+                         plan.workspace_bytes > 0 ? workspace_ : nullptr, static_cast<size_t>(plan.workspace_bytes),
+                         stream);
+  };
+  return plan.product.type == BlasType::f64 ? multiply_as(1.0) : multiply_as(1.0F);
 }
 
-template <class T>
-void BlasContext::run(const BlasPlan& plan, const BlasProduct& product, const BlasOperands& operands) {
-  flush_work(context_);  // which comes before the product, and goes to the stream at once
-  const T alpha = 1, beta = product.accumulate ? 1 : 0;
-  const BlasStatus status =
-      table_.matmul(handle_, plan.descriptor.get(), &alpha, operands.a, plan.a.get(), operands.b, plan.b.get(), &beta,
-                    operands.d, plan.d.get(), operands.d, plan.d.get(), &plan.algorithm,
-                    workspace(plan.workspace_bytes), static_cast<size_t>(plan.workspace_bytes), context_.stream);
+void BlasContext::run(const BlasPlan& plan, const BlasOperands& operands) const {
+  const BlasStatus status = call(plan, operands, context_.stream);
   if (status != blas_status::success)
-    raise(ErrorKind::device, "cuda: cublasLtMatmul: status {}: {}", blas_status_text(table_, status), text_of(product));
-  wait_if_blocking("cublasLtMatmul");
-}
-
-bool BlasContext::multiply(const BlasProduct& product, const BlasOperands& operands) {
-  const BlasPlan& plan = plan_of(product, operands);
-  if (!plan.has_algorithm) return false;
-  if (product.type == BlasType::f64)
-    run<double>(plan, product, operands);
-  else
-    run<float>(plan, product, operands);
-  return true;
+    raise(ErrorKind::device, "cuda: cublasLtMatmul: status {}: {}", blas_status_text(table_, status),
+          text_of(plan.product));
 }
 
 bool multiply(const BlasProduct& product, const BlasOperands& operands) {
   if (blas_unavailable()) return false;
   Context& c = context();
-  const std::lock_guard lock(blas_mutex());
+  std::unique_lock lock(blas_mutex());
   const uint32_t generation = blas_generation();
   if (!c.blas || c.blas->generation() != generation) {
+    flush_work(c, ListEnd::other);  // which may have products of the functions before
     c.blas.reset();
     c.blas = std::make_unique<BlasContext>(c, blas(), generation);
   }
-  return c.blas->multiply(product, operands);
+  std::shared_ptr<const BlasPlan> plan = c.blas->plan_of(product, operands);
+  if (!plan) return false;
+  if (c.collector) {
+    lock.unlock();  // its own lock orders the calls
+    c.collector->add_product(std::move(plan), operands);
+  } else {
+    c.blas->run(*plan, operands);
+    wait_if_blocking("cublasLtMatmul");
+  }
+  return true;
 }
 
 }  // namespace tape::cuda_device

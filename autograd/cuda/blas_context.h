@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 
 #include "../../base/non_copyable.h"
@@ -42,6 +43,7 @@ struct BlasKeyHash {
 
 /// A product as cuBLASLt describes it, and its algorithm.
 struct BlasPlan {
+  BlasProduct product;
   BlasObject descriptor, a, b, d;
   bool has_algorithm = false;
   BlasAlgorithm algorithm = {};
@@ -56,18 +58,19 @@ class BlasContext : NonCopyable {
   ~BlasContext();
 
   uint32_t generation() const { return generation_; }
-  /// As multiply() of blas_product.h.
-  bool multiply(const BlasProduct& product, const BlasOperands& operands);
+  /// The plan of a product, with a workspace allocated if it needs one; null if cuBLASLt has no algorithm for it.
+  std::shared_ptr<const BlasPlan> plan_of(const BlasProduct& product, const BlasOperands& operands);
+  /// Calls cublasLtMatmul() on a stream, and allocates nothing. The calls must not overlap.
+  BlasStatus call(const BlasPlan& plan, const BlasOperands& operands, void* stream) const;
+  /// The same on the device's stream. Throws Error (device) if cuBLASLt refuses.
+  void run(const BlasPlan& plan, const BlasOperands& operands) const;
 
  private:
-  const BlasPlan& plan_of(const BlasProduct& product, const BlasOperands& operands);
+  std::shared_ptr<const BlasPlan> create_plan(const BlasKey& key, const BlasOperands& operands) const;
   void describe(BlasPlan& plan, const BlasProduct& product, const BlasOperands& operands) const;
   void describe_matrix(BlasObject& layout, const BlasProduct& product, BlasType type, int64_t rows, int64_t columns,
                        int64_t leading, int64_t stride) const;
   void choose_algorithm(BlasPlan& plan, const BlasKey& key) const;
-  template <class T>
-  void run(const BlasPlan& plan, const BlasProduct& product, const BlasOperands& operands);
-  void* workspace(int64_t bytes);
   void check(BlasStatus status, const char* function) const;
   /// Sets an attribute of an object by one of the table's functions.
   template <class T>
@@ -82,7 +85,7 @@ class BlasContext : NonCopyable {
   void* handle_ = nullptr;
   void* workspace_ = nullptr;
   int64_t workspace_capacity_ = 0;
-  std::unordered_map<BlasKey, BlasPlan, BlasKeyHash> plans_;
+  std::unordered_map<BlasKey, std::shared_ptr<const BlasPlan>, BlasKeyHash> plans_;
 };
 
 }  // namespace tape::cuda_device

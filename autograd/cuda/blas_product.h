@@ -29,6 +29,7 @@ struct BlasOperands {
   const void* bias;  ///< or null
   void* d;
   void* sums_of_b = nullptr;  ///< if not null (only without bias): receives the sums of op(b) over its rows, [columns]
+  bool operator==(const BlasOperands&) const = default;
 };
 
 /// Device memory that cuBLASLt may use, allocated when a product first needs some; what NVIDIA recommends for sm_90.

@@ -80,7 +80,10 @@ std::unique_ptr<Context> create_context(int index) {
   check(table.stream_create(&c.stream, kNonBlocking), "cuStreamCreate");
   c.memory = std::make_unique<MemoryPool>(c);
   c.checks = std::make_unique<LateChecks>(c);
-  if (is_on("TAPE_CUDA_GRAPHS") && !c.blocking) c.collector = std::make_unique<WorkCollector>(c);
+  if (is_on("TAPE_CUDA_GRAPHS") && !c.blocking) {
+    check(table.stream_create(&c.capture_stream, kNonBlocking), "cuStreamCreate");
+    c.collector = std::make_unique<WorkCollector>(c);
+  }
   return created;
 }
 

@@ -26,6 +26,7 @@ struct Context : NonCopyable {
   int device = 0;                  ///< the driver's handle of the device
   void* handle = nullptr;          ///< the driver's context
   void* stream = nullptr;          ///< the driver's stream
+  void* capture_stream = nullptr;  ///< a stream for products that become nodes of graphs; null without a collector
   std::string name;                ///< of the device, such as "NVIDIA H100 80GB HBM3"
   int capability = 0;              ///< compute capability, such as 90 for 9.0
   int multiprocessors = 0;         ///< number of streaming multiprocessors
@@ -34,10 +35,10 @@ struct Context : NonCopyable {
   bool caching = true;             ///< whether freed memory is kept (not with TAPE_CUDA_NO_MEMORY_CACHING=1)
   bool blocking = false;           ///< whether each launch waits for its kernel (TAPE_CUDA_BLOCKING=1)
 
-  std::unique_ptr<MemoryPool> memory;                   ///< allocator of its memory
-  std::unique_ptr<LateChecks> checks;                   ///< checks of values on the device
-  std::unique_ptr<BlasContext> blas;                    ///< cuBLASLt, once a product has used it
-  std::unique_ptr<WorkCollector> collector;             ///< of launches for graphs (TAPE_CUDA_GRAPHS=1), or null
+  std::unique_ptr<MemoryPool> memory;        ///< allocator of its memory
+  std::unique_ptr<LateChecks> checks;        ///< checks of values on the device
+  std::unique_ptr<WorkCollector> collector;  ///< of launches for graphs (TAPE_CUDA_GRAPHS=1), or null
+  std::unique_ptr<BlasContext> blas;         ///< cuBLASLt, once a product has used it; frees memory at its end
   std::vector<std::pair<const Module*, void*>> loaded;  ///< modules of kernels and the driver's handles
 };
 

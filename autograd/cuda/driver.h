@@ -15,8 +15,9 @@ using Result = int;
 /// Results of the driver API that the library distinguishes.
 namespace result {
 inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100, invalid_image = 200,
-                        no_binary_for_gpu = 209, invalid_ptx = 218, unsupported_ptx_version = 222, not_found = 500,
-                        not_ready = 600;
+                        no_binary_for_gpu = 209, invalid_ptx = 218, unsupported_ptx_version = 222, illegal_state = 401,
+                        not_found = 500, not_ready = 600, capture_unsupported = 900, capture_invalidated = 901,
+                        capture_implicit = 906, capture_wrong_thread = 908;
 }
 
 /// Attributes of a device or a function that the library reads or sets, with the driver API's values.
@@ -25,6 +26,12 @@ inline constexpr int multiprocessors = 16, capability_major = 75, capability_min
                      virtual_memory = 102;       // of a device
 inline constexpr int dynamic_shared_memory = 8;  // of a function
 }  // namespace attribute
+
+/// CUstreamCaptureMode: which calls are refused while a stream is being captured: unsafe ones of the thread that
+/// captures, or none.
+namespace capture_mode {
+inline constexpr int thread_local_calls = 1, relaxed = 2;
+}
 
 /// CUmemAllocationProp: pinned memory of one device.
 struct AllocationProperties {
@@ -95,6 +102,8 @@ struct Driver {
   Result (*ctx_set_current)(void* context);
   Result (*stream_create)(void** stream, unsigned flags);
   Result (*stream_synchronize)(void* stream);
+  Result (*stream_begin_capture)(void* stream, int mode);
+  Result (*stream_end_capture)(void* stream, void** graph);
   Result (*event_create)(void** event, unsigned flags);
   Result (*event_record)(void* event, void* stream);
   Result (*event_synchronize)(void* event);
@@ -132,10 +141,12 @@ struct Driver {
                            void* context);
   Result (*graph_add_fill)(void** node, void* graph, void* const* after, size_t count, const FillNode* fill,
                            void* context);
+  Result (*graph_add_child)(void** node, void* graph, void* const* after, size_t count, void* child);
   Result (*graph_instantiate)(void** executable, void* graph, unsigned long long flags);
   Result (*graph_set_kernel)(void* executable, void* node, const KernelNode* kernel);
   Result (*graph_set_copy)(void* executable, void* node, const CopyNode* copy, void* context);
   Result (*graph_set_fill)(void* executable, void* node, const FillNode* fill, void* context);
+  Result (*graph_set_child)(void* executable, void* node, void* child);
   Result (*graph_upload)(void* executable, void* stream);
   Result (*graph_launch)(void* executable, void* stream);
   Result (*graph_destroy)(void* graph);

@@ -16,7 +16,7 @@ Event::~Event() {
 
 void Event::record() {
   const Context& c = context();
-  flush_work(c);
+  flush_work(c, ListEnd::event);
   check(driver_->event_record(handle_, c.stream), "record an event");
 }
 

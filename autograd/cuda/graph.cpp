@@ -1,8 +1,13 @@
 #include "autograd/cuda/graph.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "autograd/cuda/blas_context.h"
 #include "autograd/cuda/driver_calls.h"
 
 namespace tape::cuda_device {
@@ -15,121 +20,18 @@ constexpr size_t kShortest = 4;
 constexpr size_t kMostGraphs = 64;
 constexpr size_t kMostHashes = 4096;
 
-KernelNode kernel_node(const WorkList::Work& work, void** arguments) {
-  KernelNode node;
-  node.function = work.function;
-  node.grid_x = work.blocks.x;
-  node.grid_y = work.blocks.y;
-  node.grid_z = work.blocks.z;
-  node.block_x = work.threads.x;
-  node.block_y = work.threads.y;
-  node.block_z = work.threads.z;
-  node.shared_bytes = work.shared_bytes;
-  node.arguments = arguments;
-  return node;
-}
-
-CopyNode copy_node(const WorkList::Work& work) {
-  CopyNode node;
-  node.to.device = work.to;
-  node.from.device = work.from;
-  node.bytes = node.to.pitch = node.from.pitch = work.bytes;
-  return node;
-}
-
-FillNode fill_node(const WorkList::Work& work) {
-  FillNode node;
-  node.to = work.to;
-  node.value = work.value;
-  node.width = work.bytes;
-  return node;
-}
-
-/// The operation that asked for a work, for messages.
-const char* operation_of(const WorkList::Work& work) {
-  return work.operation.empty() ? nullptr : work.operation.c_str();
-}
-
 }  // namespace
-
-StepGraph::StepGraph(const Context& context, WorkList list, uint64_t hash)
-    : context_(context), list_(std::move(list)), hash_(hash) {
-  const Driver& d = *context_.driver;
-  if (d.graph_create(&graph_, 0)) return;
-  for (const WorkList::Work& work : list_.works())
-    if (!add_node(work)) return;
-  if (d.graph_instantiate(&executable_, graph_, 0)) executable_ = nullptr;
-  // Otherwise the first launch would upload it.
-  if (executable_) d.graph_upload(executable_, context_.stream);
-}
-
-StepGraph::~StepGraph() {
-  if (executable_) context_.driver->graph_exec_destroy(executable_);
-  if (graph_) context_.driver->graph_destroy(graph_);
-}
-
-bool StepGraph::add_node(const WorkList::Work& work) {
-  const Driver& d = *context_.driver;
-  const LaunchingOperation named(operation_of(work));
-  void* const* const after = nodes_.empty() ? nullptr : &nodes_.back();
-  const size_t count = nodes_.empty() ? 0 : 1;
-  void* node = nullptr;
-  Result added = result::success;
-  if (work.kind == WorkList::Kind::kernel) {
-    list_.point_at_arguments(work, arguments_);
-    const KernelNode kernel = kernel_node(work, arguments_.data());
-    added = d.graph_add_kernel(&node, graph_, after, count, &kernel);
-  } else if (work.kind == WorkList::Kind::copy) {
-    const CopyNode copy = copy_node(work);
-    added = d.graph_add_copy(&node, graph_, after, count, &copy, context_.handle);
-  } else {
-    const FillNode fill = fill_node(work);
-    added = d.graph_add_fill(&node, graph_, after, count, &fill, context_.handle);
-  }
-  nodes_.push_back(node);
-  return added == result::success;
-}
-
-bool StepGraph::change_node(size_t index, const WorkList& list) {
-  const Driver& d = *context_.driver;
-  const WorkList::Work& work = list.works()[index];
-  const LaunchingOperation named(operation_of(work));
-  if (work.kind == WorkList::Kind::kernel) {
-    list.point_at_arguments(work, arguments_);
-    const KernelNode kernel = kernel_node(work, arguments_.data());
-    return d.graph_set_kernel(executable_, nodes_[index], &kernel) == result::success;
-  }
-  if (work.kind == WorkList::Kind::copy) {
-    const CopyNode copy = copy_node(work);
-    return d.graph_set_copy(executable_, nodes_[index], &copy, context_.handle) == result::success;
-  }
-  const FillNode fill = fill_node(work);
-  return d.graph_set_fill(executable_, nodes_[index], &fill, context_.handle) == result::success;
-}
-
-bool StepGraph::change(const WorkList& list, int64_t& changed) {
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (list.same_arguments(i, list_)) continue;
-    if (!change_node(i, list)) return false;
-    ++changed;
-  }
-  list_ = list;
-  return true;
-}
-
-void StepGraph::launch() const {
-  const Driver& d = *context_.driver;
-  if (d.set_allocated_before)
-    for (const WorkList::Allocation& allocation : list_.allocations())
-      d.set_allocated_before(executable_, allocation.index < nodes_.size() ? nodes_[allocation.index] : nullptr,
-                             allocation.address, allocation.bytes, allocation.capacity);
-  check(d.graph_launch(executable_, context_.stream), "launch of a graph");
-}
 
 void WorkCollector::add_kernel(const char* name, void* function, Grid blocks, Grid threads, uint32_t shared_bytes,
                                const void* const* arguments, const size_t* sizes, size_t count) {
   const std::lock_guard lock(mutex_);
   list_.add_kernel(name, function, blocks, threads, shared_bytes, arguments, sizes, count);
+  flush_long();
+}
+
+void WorkCollector::add_product(std::shared_ptr<const BlasPlan> plan, const BlasOperands& operands) {
+  const std::lock_guard lock(mutex_);
+  list_.add_product(std::move(plan), operands);
   flush_long();
 }
 
@@ -150,43 +52,47 @@ void WorkCollector::add_allocation(DevicePointer address, size_t bytes, size_t c
   list_.add_allocation(address, bytes, capacity);
 }
 
-void WorkCollector::flush() {
+void WorkCollector::flush(ListEnd end) {
   const std::lock_guard lock(mutex_);
-  if (list_.empty()) return;
   // What throws must not come again.
-  const WorkList list = std::exchange(list_, {});
-  launch_list(list);
+  if (!list_.empty()) launch_list(std::exchange(list_, {}), end);
 }
 
 void WorkCollector::flush_long() {
-  if (list_.works().size() < kLongest) return;
-  const WorkList list = std::exchange(list_, {});
-  launch_list(list);
+  if (list_.works().size() >= kLongest) launch_list(std::exchange(list_, {}), ListEnd::length);
 }
 
-void WorkCollector::launch_list(const WorkList& list) {
+void WorkCollector::launch_list(WorkList list, ListEnd end) {
+  if (!list.works().empty()) ++statistics_.lists[static_cast<size_t>(end)];
   if (list.works().size() < kShortest) {
-    statistics_.in_short_lists += static_cast<int64_t>(list.works().size());
-    launch_plainly(list);
+    launch_plainly(list, statistics_.in_short_lists);
     return;
   }
-  if (StepGraph* const graph = graph_for(list, list.hash_of_shape())) {
-    launch_graph(*graph, list);
+  int64_t* not_by_graph = nullptr;
+  StepGraph* const graph = graph_for(list, list.hash_of_shape(), not_by_graph);
+  if (!graph) {
+    launch_plainly(list, *not_by_graph);
+  } else if (!graph->change(list, statistics_.changed)) {
+    graphs_.pop_front();
+    launch_plainly(list, statistics_.refused);
   } else {
-    launch_plainly(list);
+    launch_graph(*graph, std::move(list));
   }
 }
 
-/// The graph of an earlier list of this shape, or a new one if it comes for the second time, at the front; or null.
-StepGraph* WorkCollector::graph_for(const WorkList& list, uint64_t hash) {
+/// The graph of an earlier list of this shape, or a new one if it comes for the second time, at the front. Null if the
+/// list is to be launched plainly, and where to count it.
+StepGraph* WorkCollector::graph_for(const WorkList& list, uint64_t hash, int64_t*& not_by_graph) {
   const auto found =
       std::find_if(graphs_.begin(), graphs_.end(), [&](const StepGraph& graph) { return graph.fits(list, hash); });
   if (found != graphs_.end()) {
     graphs_.splice(graphs_.begin(), graphs_, found);
     return &graphs_.front();
   }
+  not_by_graph = &statistics_.seen_once;
   if (hashes_.size() >= kMostHashes) hashes_.clear();
   if (hashes_.insert(hash).second) return nullptr;
+  not_by_graph = &statistics_.refused;
   StepGraph& graph = graphs_.emplace_front(context_, list, hash);
   if (!graph.valid()) {
     graphs_.pop_front();
@@ -197,42 +103,44 @@ StepGraph* WorkCollector::graph_for(const WorkList& list, uint64_t hash) {
   return &graph;
 }
 
-/// Launches the graph at the front of the cache.
-void WorkCollector::launch_graph(StepGraph& graph, const WorkList& list) {
-  if (!graph.change(list, statistics_.changed)) {
-    graphs_.pop_front();
-    launch_plainly(list);
-    return;
-  }
+void WorkCollector::launch_graph(StepGraph& graph, WorkList list) {
   ++statistics_.graph_launches;
   statistics_.by_graph += static_cast<int64_t>(list.works().size());
-  graph.launch();
+  // Its memory serves the next list.
+  list_ = graph.launch(std::move(list));
+  list_.clear();
 }
 
-void WorkCollector::launch_plainly(const WorkList& list) {
+void WorkCollector::launch_plainly(const WorkList& list, int64_t& count) {
   const Driver& d = *context_.driver;
   auto allocation = list.allocations().begin();
   const auto inform_before = [&](size_t index) {
     for (; allocation != list.allocations().end() && allocation->index <= index; ++allocation)
       d.set_allocated(allocation->address, allocation->bytes, allocation->capacity);
   };
-  std::vector<void*> arguments;
   for (size_t i = 0; i < list.works().size(); ++i) {
-    const WorkList::Work& work = list.works()[i];
-    const LaunchingOperation named(operation_of(work));
     inform_before(i);
     ++statistics_.plainly;
-    if (work.kind == WorkList::Kind::copy) {
-      copy_now(context_, work.to, work.from, work.bytes);
-    } else if (work.kind == WorkList::Kind::fill) {
-      fill_now(context_, work.to, work.value, work.bytes);
-    } else {
-      list.point_at_arguments(work, arguments);
-      launch_now(context_, work.name.c_str(), work.function, work.blocks, work.threads, work.shared_bytes,
-                 arguments.data());
-    }
+    ++count;
+    launch_work(list, list.works()[i]);
   }
   inform_before(list.works().size());
+}
+
+void WorkCollector::launch_work(const WorkList& list, const WorkList::Work& work) {
+  const LaunchingOperation named(work.operation_name());
+  if (work.kind == WorkList::Kind::copy) {
+    copy_now(context_, work.to, work.from, work.bytes);
+  } else if (work.kind == WorkList::Kind::fill) {
+    fill_now(context_, work.to, work.value, work.bytes);
+  } else if (work.kind == WorkList::Kind::product) {
+    context_.blas->run(*work.plan, work.operands);
+  } else {
+    std::vector<void*> arguments;
+    list.point_at_arguments(work, arguments);
+    launch_now(context_, work.name.c_str(), work.function, work.blocks, work.threads, work.shared_bytes,
+               arguments.data());
+  }
 }
 
 GraphStatistics WorkCollector::statistics() {
@@ -245,8 +153,18 @@ GraphStatistics graph_statistics() {
   return c.collector ? c.collector->statistics() : GraphStatistics();
 }
 
-void flush_work(const Context& context) {
-  if (context.collector) context.collector->flush();
+std::string list_ends_text(const GraphStatistics& statistics) {
+  constexpr std::array<const char*, kListEnds> kNames = {
+      "waits", "copies to the host", "copies to the device", "events", "length", "other calls"};
+  std::string text;
+  for (size_t i = 0; i < kListEnds; ++i)
+    if (statistics.lists[i] > 0)
+      text += fmt::format("{}{} by {}", text.empty() ? "" : ", ", statistics.lists[i], kNames[i]);
+  return text;
+}
+
+void flush_work(const Context& context, ListEnd end) {
+  if (context.collector) context.collector->flush(end);
 }
 
 }  // namespace tape::cuda_device

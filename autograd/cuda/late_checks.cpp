@@ -43,7 +43,7 @@ device_checks::Place LateChecks::add(const ValueCheck& added) {
 }
 
 void LateChecks::wait(const char* what) {
-  flush_work(context_);
+  flush_work(context_, ListEnd::wait);
   std::unique_lock lock(mutex_);
   if (checks_.empty()) lock.unlock();
   if (lock)

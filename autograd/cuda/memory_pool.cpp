@@ -119,7 +119,7 @@ void MemoryPool::release_freed() {
   if (freed_.empty()) return;
   const Driver& d = *context_.driver;
   // Kernels that were launched may still use them.
-  flush_work(context_);
+  flush_work(context_, ListEnd::other);
   check(d.stream_synchronize(context_.stream), "cuMemFree");
   for (; !freed_.empty(); freed_.pop_back()) {
     check(d.mem_free(freed_.back()), "cuMemFree");
@@ -257,7 +257,7 @@ bool MemoryPool::map_page(size_t page) {
 void MemoryPool::unmap_unused_pages() {
   const Driver& d = *context_.driver;
   // Kernels that were launched may still use memory that was freed since.
-  flush_work(context_);
+  flush_work(context_, ListEnd::other);
   check(d.stream_synchronize(context_.stream), "empty_cache");
   const uint64_t bytes = static_cast<uint64_t>(page_bytes_);
   for (const auto& [address, range] : ranges_) {

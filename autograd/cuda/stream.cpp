@@ -46,7 +46,7 @@ const char* LaunchingOperation::current() { return launching_operation; }
 void copy_to_device(void* device, const void* host, int64_t bytes) {
   if (bytes == 0) return;
   const Context& c = context();
-  flush_work(c);
+  flush_work(c, ListEnd::copy_to_device);
   check(c.driver->memcpy_to_device(device_pointer(device), host, static_cast<size_t>(bytes), c.stream),
         "copy to the device");
   pinned_pool().record_copy(host);
@@ -55,7 +55,7 @@ void copy_to_device(void* device, const void* host, int64_t bytes) {
 void copy_to_host(void* host, const void* device, int64_t bytes) {
   if (bytes == 0) return;
   const Context& c = context();
-  flush_work(c);
+  flush_work(c, ListEnd::copy_to_host);
   check(c.driver->memcpy_to_host(host, device_pointer(device), static_cast<size_t>(bytes), c.stream),
         "copy to the host");
   wait("copy to the host");

@@ -46,6 +46,12 @@ void WorkList::add_fill(DevicePointer to, uint8_t value, size_t bytes) {
   works_.push_back(std::move(work));
 }
 
+void WorkList::add_product(std::shared_ptr<const BlasPlan> plan, const BlasOperands& operands) {
+  Work work{.kind = Kind::product, .plan = std::move(plan), .operands = operands};
+  name_operation(work);
+  works_.push_back(std::move(work));
+}
+
 void WorkList::add_allocation(DevicePointer address, size_t bytes, size_t capacity) {
   allocations_.push_back({works_.size(), address, bytes, capacity});
 }
@@ -68,6 +74,7 @@ uint64_t WorkList::hash_of_shape() const {
   for (const Work& work : works_) {
     mix(hash, static_cast<uint64_t>(work.kind));
     mix(hash, reinterpret_cast<uintptr_t>(work.function));
+    mix(hash, reinterpret_cast<uintptr_t>(work.plan.get()));
     for (const Grid grid : {work.blocks, work.threads}) {
       mix(hash, grid.x);
       mix(hash, grid.y);
@@ -84,7 +91,7 @@ bool WorkList::same_shape(const WorkList& other) const {
   for (size_t i = 0; i < works_.size(); ++i) {
     const Work &a = works_[i], &b = other.works_[i];
     if (a.kind != b.kind || a.function != b.function || !equal(a.blocks, b.blocks) || !equal(a.threads, b.threads) ||
-        a.shared_bytes != b.shared_bytes || a.arguments != b.arguments || a.bytes != b.bytes)
+        a.shared_bytes != b.shared_bytes || a.arguments != b.arguments || a.bytes != b.bytes || a.plan != b.plan)
       return false;
   }
   return true;
@@ -92,7 +99,7 @@ bool WorkList::same_shape(const WorkList& other) const {
 
 bool WorkList::same_arguments(size_t index, const WorkList& other) const {
   const Work &a = works_[index], &b = other.works_[index];
-  if (a.to != b.to || a.from != b.from || a.value != b.value) return false;
+  if (a.to != b.to || a.from != b.from || a.value != b.value || a.operands != b.operands) return false;
   for (size_t i = 0; i < a.arguments; ++i) {
     const Argument &x = arguments_[a.first_argument + i], &y = other.arguments_[b.first_argument + i];
     if (x.bytes != y.bytes || std::memcmp(bytes_.data() + x.offset, other.bytes_.data() + y.offset, x.bytes) != 0)

@@ -53,6 +53,7 @@ TEST(CublasLtSignatures, StatusesAndTypesMatchTheHeader) {
   EXPECT_TRUE(same_value(blas_status::not_initialized, CUBLAS_STATUS_NOT_INITIALIZED));
   EXPECT_TRUE(same_value(blas_status::alloc_failed, CUBLAS_STATUS_ALLOC_FAILED));
   EXPECT_TRUE(same_value(blas_status::invalid_value, CUBLAS_STATUS_INVALID_VALUE));
+  EXPECT_TRUE(same_value(blas_status::execution_failed, CUBLAS_STATUS_EXECUTION_FAILED));
   EXPECT_TRUE(same_value(blas_status::not_supported, CUBLAS_STATUS_NOT_SUPPORTED));
   EXPECT_TRUE(same_value(BlasType::f32, CUDA_R_32F));
   EXPECT_TRUE(same_value(BlasType::f64, CUDA_R_64F));

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
+#include "autograd/cuda/blas_product.h"
+#include "autograd/cuda/emulation/emulated_driver.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/random.h"
@@ -85,6 +87,8 @@ TEST_F(StepGraphs, OtherKernelsAndSizesAreOtherLists) {
   synchronize();
   EXPECT_EQ(graph_statistics().graphs, 2);
   EXPECT_EQ(graph_statistics().plainly, 5 + 4 + 4);
+  EXPECT_EQ(graph_statistics().seen_once, 5 + 4 + 4);
+  EXPECT_EQ(list_ends_text(graph_statistics()), "3 by waits, 2 by copies to the host");
 }
 
 TEST_F(StepGraphs, ShortListsAreLaunchedPlainly) {
@@ -136,6 +140,93 @@ TEST_F(StepGraphs, FaultsNameTheirOperation) {
     }
   }
   EXPECT_EQ(graph_statistics().graph_launches, 3);
+}
+
+/// d [4, 3] = a [4, 5] b [5, 3].
+constexpr BlasProduct kProduct{.rows = 4, .columns = 3, .inner = 5, .lda = 4, .ldb = 5, .ldd = 4};
+
+class ProductsInGraphs : public StepGraphs {
+ protected:
+  /// d [4, 3] += e [4, 3] identity [3, 3].
+  static BlasProduct sum() {
+    return {.accumulate = true, .rows = 4, .columns = 3, .inner = 3, .lda = 4, .ldb = 3, .ldd = 4};
+  }
+  /// d = 2 (a b) + first + second, as four works; the two products with a bias have the same plan.
+  std::vector<float> step(const float* first, const float* second, float* d) const {
+    EXPECT_TRUE(multiply(kProduct, {a.get(), b.get(), first, d}));
+    EXPECT_TRUE(multiply(kProduct, {a.get(), b.get(), second, e.get()}));
+    EXPECT_TRUE(multiply(sum(), {e.get(), identity.get(), nullptr, d}));
+    copy_on_device(e.get(), d, kValues * sizeof(float));
+    std::vector<float> values(kValues);
+    copy_to_host(values.data(), e.get(), kValues * sizeof(float));
+    return values;
+  }
+  static std::vector<float> expected(float first, float second) {
+    return std::vector<float>(kValues, 2 * 5 * 3.0F + first + second);
+  }
+
+  static constexpr size_t kValues = 12;
+  DeviceArray<float> a{std::vector<float>(20, 1.5F)}, b{std::vector<float>(15, 2)}, e{kValues};
+  DeviceArray<float> one{std::vector<float>(4, 1)}, two{std::vector<float>(4, 2)}, four{std::vector<float>(4, 4)};
+  DeviceArray<float> identity{{1, 0, 0, 0, 1, 0, 0, 0, 1}};
+};
+
+TEST_F(ProductsInGraphs, AreNodesLikeKernels) {
+  const int64_t products = device.products();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(step(one.get(), two.get(), y.get()), expected(1, 2)) << i;
+  EXPECT_EQ(graph_statistics().graphs, 1);
+  EXPECT_EQ(graph_statistics().graph_launches, 3);
+  EXPECT_EQ(graph_statistics().by_graph, 3 * 4);
+  EXPECT_EQ(graph_statistics().plainly, 4);
+  EXPECT_EQ(graph_statistics().seen_once, 4);
+  EXPECT_EQ(graph_statistics().changed, 0);
+  EXPECT_EQ(graph_statistics().ended_by(ListEnd::copy_to_host), 4);
+  if (!test_on_gpu()) {
+    EXPECT_EQ(device.products() - products, 4 * 3);
+  }
+}
+
+TEST_F(ProductsInGraphs, AreCapturedAgainIfAnAddressDiffers) {
+  for (int i = 0; i < 2; ++i) step(one.get(), two.get(), y.get());
+  EXPECT_EQ(step(one.get(), four.get(), y.get()), expected(1, 4));
+  EXPECT_EQ(graph_statistics().changed, 1);
+  EXPECT_EQ(step(two.get(), four.get(), z.get()), expected(2, 4));
+  EXPECT_EQ(graph_statistics().changed, 1 + 3);
+  EXPECT_EQ(graph_statistics().graphs, 1);
+  EXPECT_EQ(graph_statistics().graph_launches, 3);
+}
+
+TEST_F(ProductsInGraphs, WithAWorkspaceAllocateNothingMore) {
+  constexpr int64_t kInner = 600;
+  const DeviceArray<float> wide{std::vector<float>(4 * kInner, 1)}, high{std::vector<float>(kInner * 3, 1)};
+  const BlasProduct longer{.rows = 4, .columns = 3, .inner = kInner, .lda = 4, .ldb = kInner, .ldd = 4};
+  for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < 4; ++k) EXPECT_TRUE(multiply(longer, {wide.get(), high.get(), nullptr, y.get()}));
+    EXPECT_EQ(y.values()[0], kInner);
+  }
+  EXPECT_EQ(graph_statistics().graph_launches, 2);
+}
+
+TEST_F(ProductsInGraphs, OfADriverThatRefusesChangesAreLaunchedPlainly) {
+  if (test_on_gpu()) GTEST_SKIP() << "needs the emulated driver";
+  step(one.get(), two.get(), y.get());
+  Driver refusing = *context().driver;
+  refusing.graph_set_child = [](void*, void*, void*) { return result::invalid_value; };
+  const Context& c = context();
+  const_cast<Context&>(c).driver = &refusing;
+  step(one.get(), two.get(), y.get());
+  EXPECT_EQ(graph_statistics().graph_launches, 1);
+  EXPECT_EQ(step(one.get(), four.get(), y.get()), expected(1, 4));
+  EXPECT_EQ(graph_statistics().refused, 4);
+  EXPECT_EQ(graph_statistics().graph_launches, 1);
+  // The next one is made anew.
+  EXPECT_EQ(step(one.get(), four.get(), y.get()), expected(1, 4));
+  EXPECT_EQ(graph_statistics().graphs, 2);
+  EXPECT_EQ(graph_statistics().graph_launches, 2);
+  refusing.stream_begin_capture = [](void*, int) { return result::capture_unsupported; };
+  EXPECT_EQ(step(two.get(), four.get(), y.get()), expected(2, 4));
+  EXPECT_EQ(graph_statistics().refused, 8);
+  const_cast<Context&>(c).driver = &emulation::emulated_driver();
 }
 
 TEST_F(StepGraphs, RefusedLaunchesAreNamedWhereTheHostWaits) {

@@ -31,6 +31,8 @@ TEST(CudaSignatures, FunctionsMatchTheHeader) {
   EXPECT_MATCH(ctx_set_current, cuCtxSetCurrent);
   EXPECT_MATCH(stream_create, cuStreamCreate);
   EXPECT_MATCH(stream_synchronize, cuStreamSynchronize);
+  EXPECT_MATCH(stream_begin_capture, cuStreamBeginCapture);
+  EXPECT_MATCH(stream_end_capture, cuStreamEndCapture);
   EXPECT_MATCH(event_create, cuEventCreate);
   EXPECT_MATCH(event_record, cuEventRecord);
   EXPECT_MATCH(event_synchronize, cuEventSynchronize);
@@ -60,10 +62,12 @@ TEST(CudaSignatures, FunctionsMatchTheHeader) {
   EXPECT_MATCH(graph_add_kernel, cuGraphAddKernelNode_v2);
   EXPECT_MATCH(graph_add_copy, cuGraphAddMemcpyNode);
   EXPECT_MATCH(graph_add_fill, cuGraphAddMemsetNode);
+  EXPECT_MATCH(graph_add_child, cuGraphAddChildGraphNode);
   EXPECT_MATCH(graph_instantiate, cuGraphInstantiateWithFlags);
   EXPECT_MATCH(graph_set_kernel, cuGraphExecKernelNodeSetParams_v2);
   EXPECT_MATCH(graph_set_copy, cuGraphExecMemcpyNodeSetParams);
   EXPECT_MATCH(graph_set_fill, cuGraphExecMemsetNodeSetParams);
+  EXPECT_MATCH(graph_set_child, cuGraphExecChildGraphNodeSetParams);
   EXPECT_MATCH(graph_upload, cuGraphUpload);
   EXPECT_MATCH(graph_launch, cuGraphLaunch);
   EXPECT_MATCH(graph_destroy, cuGraphDestroy);
@@ -134,8 +138,15 @@ TEST(CudaSignatures, ConstantsMatchTheHeader) {
   EXPECT_EQ(result::no_binary_for_gpu, CUDA_ERROR_NO_BINARY_FOR_GPU);
   EXPECT_EQ(result::invalid_ptx, CUDA_ERROR_INVALID_PTX);
   EXPECT_EQ(result::unsupported_ptx_version, CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+  EXPECT_EQ(result::illegal_state, CUDA_ERROR_ILLEGAL_STATE);
   EXPECT_EQ(result::not_found, CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(result::not_ready, CUDA_ERROR_NOT_READY);
+  EXPECT_EQ(result::capture_unsupported, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(result::capture_invalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  EXPECT_EQ(result::capture_implicit, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  EXPECT_EQ(result::capture_wrong_thread, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+  EXPECT_EQ(capture_mode::thread_local_calls, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  EXPECT_EQ(capture_mode::relaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_EQ(attribute::multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   EXPECT_EQ(attribute::capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   EXPECT_EQ(attribute::capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);

@@ -6,6 +6,7 @@
 
 #include "autograd/cuda/emulation/emulated_driver.h"
 #include "autograd/cuda/emulation/pinned_memory.h"
+#include "autograd/cuda/emulation/streams.h"
 #include "base/error.h"
 
 namespace tape::cuda_device::emulation {
@@ -48,9 +49,10 @@ void write(DevicePointer to, const void* from, size_t bytes) {
 
 }  // namespace
 
-Result copy_to_emulated(DevicePointer to, const void* from, size_t bytes, void*) {
+Result copy_to_emulated(DevicePointer to, const void* from, size_t bytes, void* stream) {
   constexpr const char* kWhat = "copy to the device";
   const auto lock = work_queue().lock();
+  if (const Result refused = refuse_captured(stream)) return refused;
   check_range(kWhat, to, bytes);
   check_host(kWhat, from);
   if (const uint64_t block = pinned_memory().block_of(from, bytes)) {
@@ -66,9 +68,10 @@ Result copy_to_emulated(DevicePointer to, const void* from, size_t bytes, void*)
   return result::success;
 }
 
-Result copy_from_emulated(void* to, DevicePointer from, size_t bytes, void*) {
+Result copy_from_emulated(void* to, DevicePointer from, size_t bytes, void* stream) {
   constexpr const char* kWhat = "copy to the host";
   const auto lock = work_queue().lock();
+  if (const Result refused = refuse_captured(stream)) return refused;
   check_range(kWhat, from, bytes);
   check_host(kWhat, to);
   const uint64_t block = pinned_memory().block_of(to, bytes);
@@ -81,19 +84,17 @@ Result copy_from_emulated(void* to, DevicePointer from, size_t bytes, void*) {
   return result::success;
 }
 
-Result copy_within_emulated(DevicePointer to, DevicePointer from, size_t bytes, void*) {
+Result copy_within_emulated(DevicePointer to, DevicePointer from, size_t bytes, void* stream) {
   const auto lock = work_queue().lock();
   check_range(kCopyWithin, to, bytes);
   check_range(kCopyWithin, from, bytes);
-  work_queue().submit([=] { run_copy(to, from, bytes); });
-  return result::success;
+  return submit_to(stream, {NodeWork::Kind::copy, 0, bytes, shared_work([=] { run_copy(to, from, bytes); })});
 }
 
-Result fill_emulated(DevicePointer to, unsigned char value, size_t bytes, void*) {
+Result fill_emulated(DevicePointer to, unsigned char value, size_t bytes, void* stream) {
   const auto lock = work_queue().lock();
   check_range(kFill, to, bytes);
-  work_queue().submit([=] { run_fill(to, value, bytes); });
-  return result::success;
+  return submit_to(stream, {NodeWork::Kind::fill, 0, bytes, shared_work([=] { run_fill(to, value, bytes); })});
 }
 
 void run_copy(DevicePointer to, DevicePointer from, size_t bytes) {

@@ -9,6 +9,7 @@
 #include "autograd/cuda/emulation/blas_matmul.h"
 #include "autograd/cuda/emulation/device_memory.h"
 #include "autograd/cuda/emulation/emulated_driver.h"
+#include "autograd/cuda/emulation/streams.h"
 #include "base/error.h"
 
 namespace tape::cuda_device::emulation {
@@ -199,7 +200,7 @@ void check_alignments(const BlasMatmul& p, const std::array<uint32_t, 4>& alignm
 
 BlasStatus matmul(void* handle, void* descriptor, const void* alpha, const void* a, void* layout_a, const void* b,
                   void* layout_b, const void* beta, const void* c, void* layout_c, void* d, void* layout_d,
-                  const BlasAlgorithm* algorithm, void* workspace, size_t workspace_bytes, void*) {
+                  const BlasAlgorithm* algorithm, void* workspace, size_t workspace_bytes, void* stream) {
   if (!handle) return blas_status::not_initialized;
   const Request request = request_of(descriptor, layout_a, layout_b, layout_c, layout_d);
   if (const BlasStatus status = check_request(request)) return status;
@@ -226,17 +227,19 @@ BlasStatus matmul(void* handle, void* descriptor, const void* alpha, const void*
                         .parts = chosen.parts,
                         .rounds_parts = chosen.rounds_parts != 0};
   check_alignments(call, chosen.alignments);
-  ++driver_state().products;
-  enqueue([call] { run_matmul(call); });
-  return blas_status::success;
+  if (!is_capturing(stream)) ++driver_state().products;
+  const Result submitted =
+      submit_to(stream, {NodeWork::Kind::product, chosen.product, 0, shared_work([call] { run_matmul(call); })});
+  return submitted == result::success ? blas_status::success : blas_status::execution_failed;
 }
 
 const char* status_name(BlasStatus status) {
-  return status == blas_status::success           ? "CUBLAS_STATUS_SUCCESS"
-         : status == blas_status::not_initialized ? "CUBLAS_STATUS_NOT_INITIALIZED"
-         : status == blas_status::invalid_value   ? "CUBLAS_STATUS_INVALID_VALUE"
-         : status == blas_status::not_supported   ? "CUBLAS_STATUS_NOT_SUPPORTED"
-                                                  : "CUBLAS_STATUS_UNKNOWN";
+  return status == blas_status::success            ? "CUBLAS_STATUS_SUCCESS"
+         : status == blas_status::not_initialized  ? "CUBLAS_STATUS_NOT_INITIALIZED"
+         : status == blas_status::invalid_value    ? "CUBLAS_STATUS_INVALID_VALUE"
+         : status == blas_status::execution_failed ? "CUBLAS_STATUS_EXECUTION_FAILED"
+         : status == blas_status::not_supported    ? "CUBLAS_STATUS_NOT_SUPPORTED"
+                                                   : "CUBLAS_STATUS_UNKNOWN";
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #include "autograd/cuda/emulation/graphs.h"
 #include "autograd/cuda/emulation/launch.h"
 #include "autograd/cuda/emulation/pinned_memory.h"
+#include "autograd/cuda/emulation/streams.h"
 
 namespace tape::cuda_device::emulation {
 namespace {
@@ -17,25 +18,36 @@ constexpr int kEmulatedVersion = 13000;
 
 char* at(DevicePointer address) { return reinterpret_cast<char*>(address); }
 
-Result error_name(Result result, const char** name) {
-  *name = result == result::success         ? "CUDA_SUCCESS"
-          : result == result::invalid_value ? "CUDA_ERROR_INVALID_VALUE"
-          : result == result::out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : result == result::not_found     ? "CUDA_ERROR_NOT_FOUND"
-          : result == result::not_ready     ? "CUDA_ERROR_NOT_READY"
-                                            : "CUDA_ERROR_UNKNOWN";
-  return result::success;
+struct NamedResult {
+  Result result;
+  const char* name;
+  const char* text;
+};
+constexpr NamedResult kNamedResults[] = {
+    {result::success, "CUDA_SUCCESS", "no error"},
+    {result::invalid_value, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {result::out_of_memory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {result::illegal_state, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
+    {result::not_found, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {result::not_ready, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {result::capture_unsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
+    {result::capture_invalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "operation failed due to a previous error during capture"},
+    {result::capture_implicit, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
+     "operation would make the legacy stream depend on a capturing blocking stream"},
+    {result::capture_wrong_thread, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+     "attempt to terminate a thread-local capture sequence from another thread"},
+};
+
+NamedResult named(Result result) {
+  for (const NamedResult& known : kNamedResults)
+    if (known.result == result) return known;
+  return {result, "CUDA_ERROR_UNKNOWN", "unknown error"};
 }
 
-Result error_string(Result result, const char** text) {
-  *text = result == result::success         ? "no error"
-          : result == result::invalid_value ? "invalid argument"
-          : result == result::out_of_memory ? "out of memory"
-          : result == result::not_found     ? "named symbol not found"
-          : result == result::not_ready     ? "device not ready"
-                                            : "unknown error";
-  return result::success;
-}
+Result error_name(Result result, const char** name) { return *name = named(result).name, result::success; }
+Result error_string(Result result, const char** text) { return *text = named(result).text, result::success; }
 
 Result device_attribute(int* value, int name, int) {
   switch (name) {
@@ -83,8 +95,11 @@ Driver make_driver() {
   d.device_total_mem = [](size_t* bytes, int) { return *bytes = device_memory()->total_bytes(), result::success; };
   d.primary_ctx_retain = [](void** context, int) { return *context = nullptr, result::success; };
   d.ctx_set_current = [](void*) { return result::success; };
-  d.stream_create = [](void** stream, unsigned) { return *stream = nullptr, result::success; };
-  d.stream_synchronize = [](void*) { return work_queue().run(), result::success; };
+  add_stream_functions(d);
+  d.stream_synchronize = [](void* stream) {
+    if (const Result refused = refuse_captured(stream)) return refused;
+    return work_queue().run(), result::success;
+  };
   d.event_create = create_event;
   d.event_record = record_event;
   d.event_synchronize = wait_for_event;
@@ -104,6 +119,7 @@ Driver make_driver() {
     return result::success;
   };
   d.mem_create = [](unsigned long long* handle, size_t bytes, const AllocationProperties*, unsigned long long) {
+    if (const Result refused = refuse_while_capturing()) return refused;
     *handle = bytes;
     return device_memory()->create(bytes) ? result::success : result::out_of_memory;
   };
@@ -118,6 +134,7 @@ Driver make_driver() {
   d.mem_release = [](unsigned long long handle) { return device_memory()->release(handle), result::success; };
   d.mem_alloc = [](DevicePointer* address, size_t bytes) {
     const auto lock = work_queue().lock();
+    if (const Result refused = refuse_while_capturing()) return refused;
     *address = reinterpret_cast<DevicePointer>(device_memory()->allocate(bytes, kPageBytes));
     return *address ? result::success : result::out_of_memory;
   };
@@ -127,6 +144,7 @@ Driver make_driver() {
   };
   d.mem_host_alloc = [](void** pointer, size_t bytes, unsigned) {
     const auto lock = work_queue().lock();
+    if (const Result refused = refuse_while_capturing()) return refused;
     return (*pointer = pinned_memory().allocate(bytes)) ? result::success : result::out_of_memory;
   };
   d.mem_free_host = [](void* pointer) {
@@ -157,8 +175,6 @@ const Driver& emulated_driver() {
   static const Driver table = make_driver();
   return table;
 }
-
-void enqueue(const std::function<void()>& work) { work_queue().submit(work); }
 
 DriverState& driver_state() {
   static auto* state = new DriverState;

@@ -1,18 +1,29 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "../driver.h"
 #include "fault.h"
+#include "graph_nodes.h"
 #include "work_queue.h"
 
 namespace tape::cuda_device::emulation {
 
 /// The driver's functions on the emulated device.
 const Driver& emulated_driver();
+
+/// A stream, and what was captured of it.
+struct EmulatedStream {
+  bool waits_for_legacy = false;    // the work of the stream without a handle
+  std::unique_ptr<Graph> captured;  // null unless it is being captured
+  std::thread::id thread;           // that captures it
+  int mode = 0;                     // of the capture
+  bool valid = true;                // whether the capture is
+};
 
 /// What the driver of the device that exists counts and follows.
 struct DriverState {
@@ -22,12 +33,10 @@ struct DriverState {
   int64_t graph_launches = 0;
   std::optional<Fault> fault;
   std::unique_ptr<WorkQueue> queue;
+  std::vector<std::unique_ptr<EmulatedStream>> streams;
 };
 DriverState& driver_state();
 /// The queue of the device that exists.
 inline WorkQueue& work_queue() { return *driver_state().queue; }
-
-/// Does work that accesses device memory, in the order of the calls.
-void enqueue(const std::function<void()>& work);
 
 }  // namespace tape::cuda_device::emulation

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "autograd/cuda/emulation/emulated_driver.h"
+#include "autograd/cuda/emulation/streams.h"
 
 namespace tape::cuda_device::emulation {
 namespace {
@@ -17,7 +18,8 @@ Result create_event(void** event, unsigned) {
   return result::success;
 }
 
-Result record_event(void* event, void*) {
+Result record_event(void* event, void* stream) {
+  if (const Result refused = refuse_captured(stream)) return refused;
   const auto lock = work_queue().lock();
   position_of(event) = work_queue().submitted();
   return result::success;

@@ -9,32 +9,12 @@
 
 #include "autograd/cuda/emulation/copies.h"
 #include "autograd/cuda/emulation/emulated_driver.h"
+#include "autograd/cuda/emulation/graph_nodes.h"
 #include "autograd/cuda/emulation/launch.h"
+#include "autograd/cuda/emulation/streams.h"
 
 namespace tape::cuda_device::emulation {
 namespace {
-
-/// What a node does.
-struct NodeWork {
-  enum class Kind : uint8_t { kernel, copy, fill };
-  Kind kind;
-  const void* function = nullptr;  // of a kernel
-  size_t bytes = 0;                // of a copy or fill
-  std::shared_ptr<const std::function<void()>> run;
-};
-
-struct Graph;
-
-struct Node {
-  const Graph* graph;
-  size_t index;
-  std::vector<size_t> after;  // nodes of its graph
-  NodeWork work;
-};
-
-struct Graph {
-  std::vector<std::unique_ptr<Node>> nodes;
-};
 
 /// An allocation before a node, or after all of them.
 struct AllocationAt {
@@ -53,18 +33,14 @@ struct ExecutableGraph {
 Graph& graph_of(void* graph) { return *static_cast<Graph*>(graph); }
 ExecutableGraph& executable_of(void* executable) { return *static_cast<ExecutableGraph*>(executable); }
 
-template <class Run>
-std::shared_ptr<const std::function<void()>> shared_work(Run run) {
-  return std::make_shared<const std::function<void()>>(std::move(run));
-}
-
 /// Whether `work` became that of a node; otherwise the parameters are not valid.
 bool read(const KernelNode& node, NodeWork& work) {
   if (!node.function || node.extra) return false;
   StoredLaunch launch(*static_cast<const RegisteredKernel*>(node.function), {node.grid_x, node.grid_y, node.grid_z},
                       {node.block_x, node.block_y, node.block_z}, node.shared_bytes, node.arguments);
   if (!launch.is_valid()) return false;
-  work = {NodeWork::Kind::kernel, node.function, 0, shared_work([launch = std::move(launch)] { launch.run(); })};
+  work = {NodeWork::Kind::kernel, reinterpret_cast<uintptr_t>(node.function), 0,
+          shared_work([launch = std::move(launch)] { launch.run(); })};
   return true;
 }
 
@@ -76,17 +52,26 @@ bool is_linear(const CopyNode::End& end) {
 bool read(const CopyNode& node, NodeWork& work) {
   if (!is_linear(node.from) || !is_linear(node.to) || !node.bytes || node.height != 1 || node.depth != 1) return false;
   work = {
-      NodeWork::Kind::copy, nullptr, node.bytes,
+      NodeWork::Kind::copy, 0, node.bytes,
       shared_work([to = node.to.device, from = node.from.device, bytes = node.bytes] { run_copy(to, from, bytes); })};
   return true;
 }
 
 bool read(const FillNode& node, NodeWork& work) {
   if (node.element_size != 1 || !node.width || node.height != 1) return false;
-  work = {NodeWork::Kind::fill, nullptr, node.width,
+  work = {NodeWork::Kind::fill, 0, node.width,
           shared_work([to = node.to, value = static_cast<unsigned char>(node.value), bytes = node.width] {
             run_fill(to, value, bytes);
           })};
+  return true;
+}
+
+/// A copy of a captured graph, as a node keeps one.
+bool read(const Graph& given, NodeWork& work) {
+  auto child = std::make_shared<Graph>();
+  for (const auto& node : given.nodes) child->nodes.push_back(std::make_unique<Node>(*node));
+  for (const auto& node : child->nodes) node->graph = child.get();
+  work = {.kind = NodeWork::Kind::child, .child = std::move(child)};
   return true;
 }
 
@@ -107,6 +92,22 @@ Result add_node(void** handle, void* graph_handle, void* const* after, size_t co
   return result::success;
 }
 
+bool is_change_of(const NodeWork& work, const NodeWork& before);
+
+/// Whether two graphs have the same nodes, in their order, and edges.
+bool is_change_of(const Graph& graph, const Graph& before) {
+  return std::ranges::equal(graph.nodes, before.nodes, [](const auto& a, const auto& b) {
+    return a->after == b->after && is_change_of(a->work, b->work);
+  });
+}
+
+/// Whether a node of an executable graph can be given other work.
+bool is_change_of(const NodeWork& work, const NodeWork& before) {
+  if (work.kind != before.kind || work.identity != before.identity) return false;
+  if (work.kind == NodeWork::Kind::child) return is_change_of(*work.child, *before.child);
+  return work.kind != NodeWork::Kind::fill || work.bytes == before.bytes;
+}
+
 template <class Parameters>
 Result set_node(void* executable_handle, void* handle, const Parameters* parameters) {
   const auto lock = work_queue().lock();
@@ -115,8 +116,7 @@ Result set_node(void* executable_handle, void* handle, const Parameters* paramet
   NodeWork work;
   if (node.graph != executable.graph || !read(*parameters, work)) return result::invalid_value;
   NodeWork& before = executable.works[node.index];
-  const bool same_bytes = work.kind != NodeWork::Kind::fill || work.bytes == before.bytes;
-  if (work.kind != before.kind || work.function != before.function || !same_bytes) return result::invalid_value;
+  if (!is_change_of(work, before)) return result::invalid_value;
   before = std::move(work);
   return result::success;
 }
@@ -158,35 +158,57 @@ class PendingAllocations : NonCopyable {
   std::vector<bool> applied_;
 };
 
-/// Runs the nodes in one of the orders that respect the edges.
-void run_nodes(const ExecutableGraph& graph, std::minstd_rand random) {
-  const size_t count = graph.works.size();
+using Edges = std::vector<std::vector<size_t>>;
+
+/// Calls run(node) for all nodes, in one of the orders that respect the edges.
+template <class Run>
+void for_nodes(const Edges& after, std::minstd_rand& random, const Run& run) {
+  const size_t count = after.size();
   std::vector<size_t> missing(count);  // nodes before one that have not run
-  std::vector<std::vector<size_t>> next(count);
+  Edges next(count);
   std::vector<size_t> ready;
   for (size_t i = 0; i < count; ++i) {
-    missing[i] = graph.after[i].size();
-    for (const size_t before : graph.after[i]) next[before].push_back(i);
+    missing[i] = after[i].size();
+    for (const size_t before : after[i]) next[before].push_back(i);
     if (!missing[i]) ready.push_back(i);
   }
-  PendingAllocations allocations(graph.allocations);
   while (!ready.empty()) {
     std::swap(ready[random() % ready.size()], ready.back());
     const size_t node = ready.back();
     ready.pop_back();
-    allocations.apply_before(node);
-    (*graph.works[node].run)();
-    for (const size_t after : next[node])
-      if (--missing[after] == 0) ready.push_back(after);
+    run(node);
+    for (const size_t following : next[node])
+      if (--missing[following] == 0) ready.push_back(following);
   }
 }
 
-Result launch_graph(void* handle, void*) {
+void run_work(const NodeWork& work, std::minstd_rand& random) {
+  if (work.kind != NodeWork::Kind::child) return (*work.run)();
+  Edges after;
+  for (const auto& node : work.child->nodes) after.push_back(node->after);
+  for_nodes(after, random, [&](size_t node) { run_work(work.child->nodes[node]->work, random); });
+}
+
+void run_nodes(const ExecutableGraph& graph, std::minstd_rand random) {
+  PendingAllocations allocations(graph.allocations);
+  for_nodes(graph.after, random, [&](size_t node) {
+    allocations.apply_before(node);
+    run_work(graph.works[node], random);
+  });
+}
+
+void count_launch(const NodeWork& work) {
+  if (work.kind == NodeWork::Kind::kernel) ++driver_state().launches;
+  if (work.kind == NodeWork::Kind::product) ++driver_state().products;
+  if (work.kind == NodeWork::Kind::child)
+    for (const auto& node : work.child->nodes) count_launch(node->work);
+}
+
+Result launch_graph(void* handle, void* stream) {
   const auto lock = work_queue().lock();
+  if (const Result refused = refuse_captured(stream)) return refused;
   ExecutableGraph& executable = executable_of(handle);
-  const auto kernels = std::count_if(executable.works.begin(), executable.works.end(),
-                                     [](const NodeWork& work) { return work.kind == NodeWork::Kind::kernel; });
-  driver_state().launches += kernels;
+  for (const NodeWork& work : executable.works) count_launch(work);
   // Later changes of the graph do not concern this launch.
   const std::minstd_rand random(static_cast<unsigned>(++driver_state().graph_launches));
   work_queue().submit([snapshot = executable, random] { run_nodes(snapshot, random); });
@@ -214,6 +236,9 @@ void add_graph_functions(Driver& d) {
   d.graph_add_fill = [](void** node, void* graph, void* const* after, size_t count, const FillNode* fill, void*) {
     return add_node(node, graph, after, count, fill);
   };
+  d.graph_add_child = [](void** node, void* graph, void* const* after, size_t count, void* child) {
+    return add_node(node, graph, after, count, &graph_of(child));
+  };
   d.graph_instantiate = instantiate;
   d.graph_set_kernel = set_node<KernelNode>;
   d.graph_set_copy = [](void* executable, void* node, const CopyNode* copy, void*) {
@@ -221,6 +246,9 @@ void add_graph_functions(Driver& d) {
   };
   d.graph_set_fill = [](void* executable, void* node, const FillNode* fill, void*) {
     return set_node(executable, node, fill);
+  };
+  d.graph_set_child = [](void* executable, void* node, void* child) {
+    return set_node(executable, node, &graph_of(child));
   };
   d.graph_upload = [](void*, void*) { return result::success; };
   d.graph_launch = launch_graph;

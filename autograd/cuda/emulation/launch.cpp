@@ -10,6 +10,7 @@
 #include "autograd/cuda/emulation/device_memory.h"
 #include "autograd/cuda/emulation/emulated_driver.h"
 #include "autograd/cuda/emulation/report.h"
+#include "autograd/cuda/emulation/streams.h"
 #include "base/error.h"
 #include "base/static_list.h"
 
@@ -112,14 +113,15 @@ void StoredLaunch::run() const {
 }
 
 Result launch_emulated(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                       unsigned block_y, unsigned block_z, unsigned shared_bytes, void*, void** arguments, void**) {
+                       unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream, void** arguments,
+                       void**) {
   const auto lock = work_queue().lock();
   StoredLaunch launch(*static_cast<const RegisteredKernel*>(function), {grid_x, grid_y, grid_z},
                       {block_x, block_y, block_z}, shared_bytes, arguments);
   if (!launch.is_valid()) return result::invalid_value;
-  ++driver_state().launches;
-  work_queue().submit([launch = std::move(launch)] { launch.run(); });
-  return result::success;
+  if (!is_capturing(stream)) ++driver_state().launches;
+  return submit_to(stream, {NodeWork::Kind::kernel, reinterpret_cast<uintptr_t>(function), 0,
+                            shared_work([launch = std::move(launch)] { launch.run(); })});
 }
 
 std::vector<const RegisteredKernel*> emulated_kernels() { return registered_kernels.all(); }

@@ -24,6 +24,8 @@ void load_functions(FunctionLoader& loader, Driver& driver) {
   loader.load(driver.ctx_set_current, "cuCtxSetCurrent");
   loader.load(driver.stream_create, "cuStreamCreate");
   loader.load(driver.stream_synchronize, "cuStreamSynchronize");
+  loader.load(driver.stream_begin_capture, "cuStreamBeginCapture_v2");
+  loader.load(driver.stream_end_capture, "cuStreamEndCapture");
   loader.load(driver.event_create, "cuEventCreate");
   loader.load(driver.event_record, "cuEventRecord");
   loader.load(driver.event_synchronize, "cuEventSynchronize");
@@ -53,10 +55,12 @@ void load_functions(FunctionLoader& loader, Driver& driver) {
   loader.load(driver.graph_add_kernel, "cuGraphAddKernelNode_v2");
   loader.load(driver.graph_add_copy, "cuGraphAddMemcpyNode");
   loader.load(driver.graph_add_fill, "cuGraphAddMemsetNode");
+  loader.load(driver.graph_add_child, "cuGraphAddChildGraphNode");
   loader.load(driver.graph_instantiate, "cuGraphInstantiateWithFlags");
   loader.load(driver.graph_set_kernel, "cuGraphExecKernelNodeSetParams_v2");
   loader.load(driver.graph_set_copy, "cuGraphExecMemcpyNodeSetParams");
   loader.load(driver.graph_set_fill, "cuGraphExecMemsetNodeSetParams");
+  loader.load(driver.graph_set_child, "cuGraphExecChildGraphNodeSetParams");
   loader.load(driver.graph_upload, "cuGraphUpload");
   loader.load(driver.graph_launch, "cuGraphLaunch");
   loader.load(driver.graph_destroy, "cuGraphDestroy");

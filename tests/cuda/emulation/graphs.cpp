@@ -1,5 +1,7 @@
 // Graphs of the emulated device: orders of nodes, changed parameters, and what is refused.
+#include <functional>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -176,6 +178,146 @@ TEST_F(EmulatedGraphs, CopiesAndFillsMustStayWithinAnAllocation) {
   instantiate();
   launch();
   EXPECT_THROW(synchronize(), Error);
+}
+
+/// A stream, captured by the tests.
+class EmulatedCaptures : public EmulatedGraphs {
+ protected:
+  static constexpr unsigned kNonBlocking = 1;
+
+  void* create(unsigned flags = kNonBlocking) const {
+    void* created = nullptr;
+    EXPECT_EQ(driver.stream_create(&created, flags), result::success);
+    return created;
+  }
+  void begin(int mode = capture_mode::thread_local_calls) const {
+    EXPECT_EQ(driver.stream_begin_capture(stream, mode), result::success);
+  }
+  Result end() {
+    if (captured) driver.graph_destroy(captured);
+    return driver.stream_end_capture(stream, &captured);
+  }
+  Result launch_kernel(void* on, const DeviceArray<float>& from, const DeviceArray<float>& to,
+                       const char* name = "correct_reverse") {
+    const KernelNode kernel = kernel_of(name, from, to);
+    return driver.launch_kernel(kernel.function, 1, 1, 1, 64, 1, 1, 0, on, arguments, nullptr);
+  }
+  /// What y = x, followed by a copy to z, becomes.
+  void capture(const DeviceArray<float>& to) {
+    begin();
+    EXPECT_EQ(launch_kernel(stream, x, y), result::success);
+    EXPECT_EQ(driver.memcpy_on_device(at(to), at(y), kBytes, stream), result::success);
+    EXPECT_EQ(driver.memset_bytes(at(y), 0, kBytes, stream), result::success);
+    EXPECT_EQ(end(), result::success);
+  }
+  ~EmulatedCaptures() override {
+    if (captured) driver.graph_destroy(captured);
+  }
+
+  static constexpr size_t kBytes = 64 * sizeof(float);
+  void* const stream = create();
+  void* captured = nullptr;
+  void* node = nullptr;
+};
+
+TEST_F(EmulatedCaptures, BecomeNodesInTheirOrder) {
+  capture(z);
+  EXPECT_EQ(z.values(), std::vector<float>(64, 0));
+  EXPECT_EQ(device.launches(), 0);
+  ASSERT_EQ(driver.graph_add_child(&node, graph, nullptr, 0, captured), result::success);
+  // A node keeps a copy of what was captured.
+  driver.graph_destroy(captured);
+  captured = nullptr;
+  add(fill_of(x, 0), {node});
+  instantiate();
+  launch();
+  EXPECT_EQ(z.values(), std::vector<float>(64, 1.5F));
+  EXPECT_EQ(y.values(), std::vector<float>(64, 0));
+  EXPECT_EQ(x.values(), std::vector<float>(64, 0));
+  EXPECT_EQ(device.launches(), 1);
+}
+
+TEST_F(EmulatedCaptures, ChangeANodeOfTheSameTopology) {
+  capture(z);
+  driver.graph_add_child(&node, graph, nullptr, 0, captured);
+  instantiate();
+  const DeviceArray<float> other{std::vector<float>(64)};
+  capture(other);
+  EXPECT_EQ(driver.graph_set_child(executable, node, captured), result::success);
+  launch();
+  EXPECT_EQ(other.values(), std::vector<float>(64, 1.5F));
+  EXPECT_EQ(z.values(), std::vector<float>(64, 0));
+  begin();
+  launch_kernel(stream, x, y);
+  EXPECT_EQ(end(), result::success);
+  EXPECT_EQ(driver.graph_set_child(executable, node, captured), result::invalid_value);
+  begin();
+  launch_kernel(stream, x, y, "missing_barrier");
+  driver.memcpy_on_device(at(z), at(y), kBytes, stream);
+  driver.memset_bytes(at(y), 0, kBytes, stream);
+  EXPECT_EQ(end(), result::success);
+  EXPECT_EQ(driver.graph_set_child(executable, node, captured), result::invalid_value);
+}
+
+TEST_F(EmulatedCaptures, AreInvalidAfterCallsThatWaitOrAllocate) {
+  void* event = nullptr;
+  driver.event_create(&event, 0);
+  DevicePointer address = 0;
+  void* pinned = nullptr;
+  unsigned long long handle = 0;
+  float value = 0;
+  const std::vector<std::function<Result()>> calls = {
+      [&] { return driver.stream_synchronize(stream); },
+      [&] { return driver.event_record(event, stream); },
+      [&] { return driver.memcpy_to_host(&value, at(x), sizeof value, stream); },
+      [&] { return driver.memcpy_to_device(at(x), &value, sizeof value, stream); },
+      [&] { return driver.mem_alloc(&address, kBytes); },
+      [&] { return driver.mem_create(&handle, kBytes, nullptr, 0); },
+      [&] { return driver.mem_host_alloc(&pinned, kBytes, 0); },
+  };
+  for (const auto& call : calls) {
+    begin();
+    EXPECT_EQ(call(), result::capture_unsupported);
+    EXPECT_EQ(launch_kernel(stream, x, y), result::capture_invalidated);
+    EXPECT_EQ(end(), result::capture_invalidated);
+    EXPECT_EQ(captured, nullptr);
+  }
+  begin(capture_mode::relaxed);
+  EXPECT_EQ(driver.mem_alloc(&address, kBytes), result::success);
+  EXPECT_EQ(end(), result::success);
+  driver.mem_free(address);
+  driver.event_destroy(event);
+}
+
+TEST_F(EmulatedCaptures, OtherStreamsAndThreadsGoOn) {
+  begin();
+  EXPECT_EQ(launch_kernel(create(), x, y), result::success);
+  EXPECT_EQ(launch_kernel(nullptr, x, y), result::success);
+  std::thread([&] {
+    DevicePointer address = 0;
+    EXPECT_EQ(driver.mem_alloc(&address, kBytes), result::success);
+    driver.mem_free(address);
+    EXPECT_EQ(end(), result::capture_wrong_thread);
+  }).join();
+  EXPECT_EQ(end(), result::success);
+  synchronize();
+  EXPECT_EQ(device.launches(), 2);
+}
+
+TEST_F(EmulatedCaptures, TheLegacyStreamEndsThatOfAStreamThatWaitsForIt) {
+  void* const blocking = create(0);
+  driver.stream_begin_capture(blocking, capture_mode::thread_local_calls);
+  EXPECT_EQ(launch_kernel(nullptr, x, y), result::capture_implicit);
+  EXPECT_EQ(driver.stream_end_capture(blocking, &captured), result::capture_invalidated);
+}
+
+TEST_F(EmulatedCaptures, BeginAndEndOnce) {
+  EXPECT_EQ(end(), result::illegal_state);
+  EXPECT_EQ(driver.stream_begin_capture(nullptr, capture_mode::thread_local_calls), result::capture_unsupported);
+  EXPECT_EQ(driver.stream_begin_capture(stream, 3), result::invalid_value);
+  begin();
+  EXPECT_EQ(driver.stream_begin_capture(stream, capture_mode::thread_local_calls), result::illegal_state);
+  EXPECT_EQ(end(), result::success);
 }
 
 }  // namespace

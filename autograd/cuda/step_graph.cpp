@@ -1,0 +1,158 @@
+#include "autograd/cuda/step_graph.h"
+
+#include <utility>
+
+#include "autograd/cuda/blas_context.h"
+#include "autograd/cuda/driver_calls.h"
+
+namespace tape::cuda_device {
+namespace {
+
+KernelNode kernel_node(const WorkList::Work& work, void** arguments) {
+  KernelNode node;
+  node.function = work.function;
+  node.grid_x = work.blocks.x;
+  node.grid_y = work.blocks.y;
+  node.grid_z = work.blocks.z;
+  node.block_x = work.threads.x;
+  node.block_y = work.threads.y;
+  node.block_z = work.threads.z;
+  node.shared_bytes = work.shared_bytes;
+  node.arguments = arguments;
+  return node;
+}
+
+CopyNode copy_node(const WorkList::Work& work) {
+  CopyNode node;
+  node.to.device = work.to;
+  node.from.device = work.from;
+  node.bytes = node.to.pitch = node.from.pitch = work.bytes;
+  return node;
+}
+
+FillNode fill_node(const WorkList::Work& work) {
+  FillNode node;
+  node.to = work.to;
+  node.value = work.value;
+  node.width = work.bytes;
+  return node;
+}
+
+/// The kernels of a product as a graph.
+class CapturedProduct : NonCopyable {
+ public:
+  CapturedProduct(const Context& context, const WorkList::Work& work) : driver_(*context.driver) {
+    void* const stream = context.capture_stream;
+    // Other threads may allocate meanwhile.
+    if (driver_.stream_begin_capture(stream, capture_mode::thread_local_calls)) return;
+    BlasStatus status = blas_status::success;
+    try {
+      status = context.blas->call(*work.plan, work.operands, stream);
+    } catch (...) {
+      driver_.stream_end_capture(stream, &graph_);
+      destroy();
+      throw;
+    }
+    if (driver_.stream_end_capture(stream, &graph_)) graph_ = nullptr;
+    if (status != blas_status::success) destroy();
+  }
+  ~CapturedProduct() { destroy(); }
+
+  /// Null if the driver or cuBLASLt refused.
+  void* graph() const { return graph_; }
+
+ private:
+  void destroy() {
+    if (void* const graph = std::exchange(graph_, nullptr)) driver_.graph_destroy(graph);
+  }
+
+  const Driver& driver_;
+  void* graph_ = nullptr;
+};
+
+}  // namespace
+
+StepGraph::StepGraph(const Context& context, WorkList list, uint64_t hash)
+    : context_(context), list_(std::move(list)), hash_(hash) {
+  const Driver& d = *context_.driver;
+  if (d.graph_create(&graph_, 0)) return;
+  for (const WorkList::Work& work : list_.works())
+    if (!add_node(work)) return;
+  if (d.graph_instantiate(&executable_, graph_, 0)) executable_ = nullptr;
+  // Otherwise the first launch would upload it.
+  if (executable_) d.graph_upload(executable_, context_.stream);
+}
+
+StepGraph::~StepGraph() {
+  if (executable_) context_.driver->graph_exec_destroy(executable_);
+  if (graph_) context_.driver->graph_destroy(graph_);
+}
+
+bool StepGraph::add_node(const WorkList::Work& work) {
+  const Driver& d = *context_.driver;
+  const LaunchingOperation named(work.operation_name());
+  void* const* const after = nodes_.empty() ? nullptr : &nodes_.back();
+  const size_t count = nodes_.empty() ? 0 : 1;
+  void* node = nullptr;
+  Result added = result::success;
+  if (work.kind == WorkList::Kind::kernel) {
+    list_.point_at_arguments(work, arguments_);
+    const KernelNode kernel = kernel_node(work, arguments_.data());
+    added = d.graph_add_kernel(&node, graph_, after, count, &kernel);
+  } else if (work.kind == WorkList::Kind::product) {
+    const CapturedProduct product(context_, work);
+    if (!product.graph()) return false;
+    added = d.graph_add_child(&node, graph_, after, count, product.graph());
+  } else if (work.kind == WorkList::Kind::copy) {
+    const CopyNode copy = copy_node(work);
+    added = d.graph_add_copy(&node, graph_, after, count, &copy, context_.handle);
+  } else {
+    const FillNode fill = fill_node(work);
+    added = d.graph_add_fill(&node, graph_, after, count, &fill, context_.handle);
+  }
+  nodes_.push_back(node);
+  return added == result::success;
+}
+
+bool StepGraph::change_node(size_t index, const WorkList& list) {
+  const Driver& d = *context_.driver;
+  const WorkList::Work& work = list.works()[index];
+  const LaunchingOperation named(work.operation_name());
+  if (work.kind == WorkList::Kind::kernel) {
+    list.point_at_arguments(work, arguments_);
+    const KernelNode kernel = kernel_node(work, arguments_.data());
+    return d.graph_set_kernel(executable_, nodes_[index], &kernel) == result::success;
+  }
+  if (work.kind == WorkList::Kind::product) {
+    const CapturedProduct product(context_, work);
+    return product.graph() && d.graph_set_child(executable_, nodes_[index], product.graph()) == result::success;
+  }
+  if (work.kind == WorkList::Kind::copy) {
+    const CopyNode copy = copy_node(work);
+    return d.graph_set_copy(executable_, nodes_[index], &copy, context_.handle) == result::success;
+  }
+  const FillNode fill = fill_node(work);
+  return d.graph_set_fill(executable_, nodes_[index], &fill, context_.handle) == result::success;
+}
+
+bool StepGraph::change(const WorkList& list, int64_t& changed) {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (list.same_arguments(i, list_)) continue;
+    if (!change_node(i, list)) return false;
+    ++changed;
+  }
+  return true;
+}
+
+WorkList StepGraph::launch(WorkList list) {
+  const Driver& d = *context_.driver;
+  std::swap(list_, list);
+  if (d.set_allocated_before)
+    for (const WorkList::Allocation& allocation : list_.allocations())
+      d.set_allocated_before(executable_, allocation.index < nodes_.size() ? nodes_[allocation.index] : nullptr,
+                             allocation.address, allocation.bytes, allocation.capacity);
+  check(d.graph_launch(executable_, context_.stream), "launch of a graph");
+  return list;
+}
+
+}  // namespace tape::cuda_device

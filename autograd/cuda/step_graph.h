@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "context.h"
+#include "work_list.h"
+
+namespace tape::cuda_device {
+
+/// A list as an executable graph, each work after the one before. A product of cuBLASLt is captured as a graph of its
+/// own, which becomes one node.
+class StepGraph : NonCopyable {
+ public:
+  /// Check valid(): a driver may refuse.
+  StepGraph(const Context& context, WorkList list, uint64_t hash);
+  ~StepGraph();
+
+  bool valid() const { return executable_ != nullptr; }
+  /// Whether it can be launched with the arguments of a list whose hash_of_shape() is `hash`.
+  bool fits(const WorkList& list, uint64_t hash) const { return hash == hash_ && list_.same_shape(list); }
+  /// Gives the nodes the arguments of a list of the same shape, and counts those that change. Returns false if the
+  /// driver refuses: the graph must not be used any more.
+  bool change(const WorkList& list, int64_t& changed);
+  /// Launches it as `list`, whose arguments the nodes have. Returns the list that it was launched as before.
+  WorkList launch(WorkList list);
+
+ private:
+  bool add_node(const WorkList::Work& work);
+  bool change_node(size_t index, const WorkList& list);
+
+  const Context& context_;
+  WorkList list_;  // with the arguments of the nodes
+  uint64_t hash_;
+  void* graph_ = nullptr;
+  void* executable_ = nullptr;
+  std::vector<void*> nodes_, arguments_;
+};
+
+}  // namespace tape::cuda_device

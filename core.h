@@ -87,3 +87,4 @@
 #include "optim/schedule.h"
 #include "optim/sgd.h"
 #include "optim/step_in_backward.h"
+#include "optim/step_report.h"

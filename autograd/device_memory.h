@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "memory.h"
 
@@ -29,6 +30,21 @@ void free_pinned(void* block) noexcept;
 /// read, unless it is pinned memory: that can be freed at once, and changed after synchronize().
 void to_device(Device device, void* to, const void* from, int64_t bytes);
 void to_host(Device device, void* to, const void* from, int64_t bytes);
+
+/// Values of a GPU on their way to the host.
+class CopyToHost {
+ public:
+  CopyToHost() = default;
+  CopyToHost(const CopyToHost&) = delete;
+  CopyToHost& operator=(const CopyToHost&) = delete;
+  virtual ~CopyToHost() = default;
+  /// The values, which live as long as this object. Waits until they are there, but not for what was asked for after
+  /// the copy. Throws Error (device) if a kernel before it failed.
+  virtual const void* wait() = 0;
+};
+/// Begins such a copy, behind the work so far.
+std::unique_ptr<CopyToHost> begin_to_host(Device device, const void* from, int64_t bytes);
+
 /// Copies within a GPU or between two; the blocks may overlap.
 void within(Device to_device, void* to, Device from_device, const void* from, int64_t bytes);
 /// Sets all bytes to 0.

@@ -58,13 +58,11 @@ Adam::Adam(const char* name, const ParameterGroups& groups, const AdamOptions& o
   check_not_negative(name, "eps", options.eps);
 }
 
-void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
-  if (updates.empty()) return;
-  run_kernels("Adam", updates.front().of.values.device(),
-              [&](const KernelCall& at) { update(at, updates, gradient_scale); });
+void Adam::update(const std::vector<Update>& updates, const Tensor& scale) {
+  run_kernels("Adam", updates.front().of.values.device(), [&](const KernelCall& at) { update(at, updates, scale); });
 }
 
-void Adam::update(const KernelCall& at, const std::vector<Update>& updates, double gradient_scale) {
+void Adam::update(const KernelCall& at, const std::vector<Update>& updates, const Tensor& scale) {
   const auto [beta1, beta2] = options_.betas;
   StepTable<kernels::AdamStep> steps;
   UpdatesByDtype<kernels::AdamUpdate> whole;
@@ -103,7 +101,6 @@ void Adam::update(const KernelCall& at, const std::vector<Update>& updates, doub
       whole.of<T>().back().rounded = rounded.values(at);
     });
   }
-  const Tensor scale = scalar(gradient_scale, {f64, updates.front().of.values.device()});
   const kernels::GradientState gradients{.scale = at.in<double>(scale), .failed = at.failed_checks()};
   kernels::bf16_optimizer(at).adam(gradients, steps.size(), steps.data(), std::ssize(halves), halves.data());
   whole.run([&]<class T>(int64_t count, const kernels::AdamUpdate<T>* of) {

@@ -54,8 +54,8 @@ class Adam : public Optimizer {
   Adam(const char* name, const ParameterGroups& groups, const AdamOptions& options, bool decoupled);
 
  private:
-  void update(const std::vector<Update>& updates, double gradient_scale) override;
-  void update(const KernelCall& at, const std::vector<Update>& updates, double gradient_scale);
+  void update(const std::vector<Update>& updates, const Tensor& scale) override;
+  void update(const KernelCall& at, const std::vector<Update>& updates, const Tensor& scale);
 
   AdamOptions options_;
   bool decoupled_;

@@ -233,8 +233,11 @@ void Optimizer::step_shards(const std::vector<ShardGradient>& parts, const StepO
     updates.push_back({slot, part, lr_ * group.lr_factor, group.weight_decay});
     if (!part.values.defined()) updates.back().of.values = slot.parameter;
   }
+  if (updates.empty()) return;
   try {
-    update(updates, options.gradient_scale);
+    const Device device = updates.front().of.values.device();
+    update(updates,
+           options.scale_on_device.defined() ? options.scale_on_device : scalar(options.gradient_scale, {f64, device}));
   } catch (...) {
     for (const Update& refused : updates) --refused.slot.steps;
     throw;

@@ -33,8 +33,9 @@ std::string parameter_label(const Tensor& parameter, size_t number);
 
 /// Options of Optimizer::step().
 struct StepOptions {
-  double gradient_scale = 1;  ///< factor on every gradient, applied during the update: clip_scale()
-  bool known_finite = false;  ///< skips the check for NaN and infinity, because grad_norm() has made it
+  double gradient_scale = 1;    ///< factor on every gradient, applied during the update: clip_scale()
+  Tensor scale_on_device = {};  ///< if defined, replaces gradient_scale: an f64 scalar on the parameters' device
+  bool known_finite = false;    ///< skips the check for NaN and infinity, because grad_norm() has made it
 };
 
 /// Gradient of part of a parameter's values.
@@ -147,8 +148,9 @@ class Optimizer {
     double lr,         ///< lr() times the factor of the group
         weight_decay;  ///< of the group
   };
-  /// Makes all updates; `gradient_scale` is a factor on every gradient. May throw only before any change.
-  virtual void update(const std::vector<Update>& updates, double gradient_scale) = 0;
+  /// Makes all updates, of which there is at least one; `scale`, an f64 scalar on their device, is a factor on every
+  /// gradient. May throw only before any change.
+  virtual void update(const std::vector<Update>& updates, const Tensor& scale) = 0;
 
  private:
   friend class Schedule;

@@ -25,13 +25,11 @@ Sgd::Sgd(const ParameterGroups& groups, const SgdOptions& options)
           options.momentum, options.dampening);
 }
 
-void Sgd::update(const std::vector<Update>& updates, double gradient_scale) {
-  if (updates.empty()) return;
-  run_kernels("Sgd", updates.front().of.values.device(),
-              [&](const KernelCall& at) { update(at, updates, gradient_scale); });
+void Sgd::update(const std::vector<Update>& updates, const Tensor& scale) {
+  run_kernels("Sgd", updates.front().of.values.device(), [&](const KernelCall& at) { update(at, updates, scale); });
 }
 
-void Sgd::update(const KernelCall& at, const std::vector<Update>& updates, double gradient_scale) {
+void Sgd::update(const KernelCall& at, const std::vector<Update>& updates, const Tensor& scale) {
   StepTable<kernels::SgdStep> steps;
   UpdatesByDtype<kernels::SgdUpdate> all;
   for (const Update& u : updates) {
@@ -52,7 +50,6 @@ void Sgd::update(const KernelCall& at, const std::vector<Update>& updates, doubl
                              .buffer = slot.kept.empty() ? nullptr : at.out<T>(slot.kept[0])});
     });
   }
-  const Tensor scale = scalar(gradient_scale, {f64, updates.front().of.values.device()});
   const kernels::GradientState gradients{.scale = at.in<double>(scale), .failed = at.failed_checks()};
   all.run([&]<class T>(int64_t count, const kernels::SgdUpdate<T>* of) {
     kernels::optimizer<T>(at).sgd(gradients, steps.size(), steps.data(), count, of);

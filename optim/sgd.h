@@ -33,8 +33,8 @@ class Sgd : public Optimizer {
   /// @}
 
  private:
-  void update(const std::vector<Update>& updates, double gradient_scale) override;
-  void update(const KernelCall& at, const std::vector<Update>& updates, double gradient_scale);
+  void update(const std::vector<Update>& updates, const Tensor& scale) override;
+  void update(const KernelCall& at, const std::vector<Update>& updates, const Tensor& scale);
 
   SgdOptions options_;
 };

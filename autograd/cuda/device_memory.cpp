@@ -1,6 +1,7 @@
 #include "autograd/device_memory.h"
 
 #include "autograd/cuda/context.h"
+#include "autograd/cuda/event.h"
 #include "autograd/cuda/memory.h"
 #include "autograd/cuda/stream.h"
 
@@ -13,6 +14,30 @@ bool overlap(const void* a, const void* b, int64_t bytes) {
   const auto *first = static_cast<const char*>(a), *second = static_cast<const char*>(b);
   return first < second + bytes && second < first + bytes;
 }
+
+/// A copy to pinned memory with an event behind it.
+class PinnedCopy : public CopyToHost {
+ public:
+  PinnedCopy(const void* from, int64_t bytes) : values_(cuda_device::allocate_pinned(bytes)) {
+    try {
+      cuda_device::begin_copy_to_host(values_, from, bytes);
+      done_.record();
+    } catch (...) {
+      cuda_device::free_pinned(values_);
+      throw;
+    }
+  }
+  ~PinnedCopy() override { cuda_device::free_pinned(values_); }
+
+  const void* wait() override {
+    done_.wait();
+    return values_;
+  }
+
+ private:
+  cuda_device::Event done_;
+  void* values_;
+};
 
 }  // namespace
 
@@ -61,6 +86,11 @@ void to_host(Device device, void* to, const void* from, int64_t bytes) {
   if (bytes == 0) return;
   const UseDevice use(device.index());
   cuda_device::copy_to_host(to, from, bytes);
+}
+
+std::unique_ptr<CopyToHost> begin_to_host(Device device, const void* from, int64_t bytes) {
+  const UseDevice use(device.index());
+  return std::make_unique<PinnedCopy>(from, bytes);
 }
 
 void within(Device target, void* to, Device from_device, const void* from, int64_t bytes) {

@@ -1,5 +1,6 @@
 #include "autograd/cuda/late_checks.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "autograd/cuda/context.h"
@@ -42,6 +43,13 @@ device_checks::Place LateChecks::add(const ValueCheck& added) {
   return {finding, first_ + std::ssize(checks_) - 1};
 }
 
+void LateChecks::passed(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto count = std::clamp<int64_t>(number - first_ + 1, 0, std::ssize(checks_));
+  checks_.erase(checks_.begin(), checks_.begin() + count);
+  first_ += count;
+}
+
 void LateChecks::wait(const char* what) {
   flush_work(context_, ListEnd::wait);
   std::unique_lock lock(mutex_);
@@ -69,6 +77,7 @@ void LateChecks::wait(const char* what) {
 namespace tape::device_checks {
 
 Place begin(const ValueCheck& check) { return cuda_device::context().checks->add(check); }
+void passed(int64_t number) { cuda_device::context().checks->passed(number); }
 void end() {
   if (cuda_device::context().blocking) cuda_device::synchronize();
 }

@@ -17,6 +17,8 @@ class LateChecks : NonCopyable {
 
   /// Keeps a check; waits for the device if too many are kept.
   device_checks::Place add(const ValueCheck& check);
+  /// Forgets the checks up to the one with this number, none of which has failed.
+  void passed(int64_t number);
   /// In device memory; empty as long as no check has failed.
   kernels::Finding* findings();
   /// Waits for the device. Throws the Error of a check that failed before.

@@ -40,11 +40,11 @@ void PinnedPool::free(void* block) noexcept {
   found->second.freed = ++frees_;
 }
 
-void PinnedPool::record_copy(const void* from) {
+void PinnedPool::record_copy(const void* at) {
   const Context& c = context();
   const std::lock_guard lock(mutex_);
   if (generation_ != driver_generation()) return;
-  const auto* const address = static_cast<const char*>(from);
+  const auto* const address = static_cast<const char*>(at);
   const auto after = blocks_.upper_bound(address);
   if (after == blocks_.begin()) return;
   auto& [begin, block] = *std::prev(after);

@@ -12,15 +12,16 @@ namespace tape::cuda_device {
 
 /// Caching allocator of pinned host memory, since the driver takes milliseconds to pin a block.
 ///
-/// A freed block is reused when the copies from it have run, so that a tensor in pinned memory can be dropped after the
+/// A freed block is reused when its copies have run, so that a tensor in pinned memory can be dropped after the
 /// call that copies it, and a loader of batches that pins each one goes around a few blocks.
 class PinnedPool : NonCopyable {
  public:
   /// Throws Error (out_of_memory) if the system refuses.
   void* allocate(int64_t bytes);
   void free(void* block) noexcept;
-  /// Notes that a copy from this address was asked for on the current device. Other memory than the pool's is ignored.
-  void record_copy(const void* from);
+  /// Notes that a copy from or to this address was asked for on the current device. Other memory than the pool's is
+  /// ignored.
+  void record_copy(const void* at);
   /// Returns unused blocks whose copies have run to the system.
   void trim();
 

@@ -61,6 +61,15 @@ void copy_to_host(void* host, const void* device, int64_t bytes) {
   wait("copy to the host");
 }
 
+void begin_copy_to_host(void* pinned, const void* device, int64_t bytes) {
+  if (bytes == 0) return;
+  const Context& c = context();
+  flush_work(c, ListEnd::copy_to_host);
+  check(c.driver->memcpy_to_host(pinned, device_pointer(device), static_cast<size_t>(bytes), c.stream),
+        "copy to the host");
+  pinned_pool().record_copy(pinned);
+}
+
 void copy_on_device(void* to, const void* from, int64_t bytes) {
   if (bytes == 0) return;
   const Context& c = context();

@@ -16,6 +16,8 @@ namespace tape::cuda_device {
 void copy_to_device(void* device, const void* host, int64_t bytes);
 /// Copies to the host, and waits (wait() of context.h).
 void copy_to_host(void* host, const void* device, int64_t bytes);
+/// Begins a copy to pinned memory, which can be freed at once and is only reused when the copy has run.
+void begin_copy_to_host(void* pinned, const void* device, int64_t bytes);
 /// Copies within the device. The ranges must not overlap.
 void copy_on_device(void* to, const void* from, int64_t bytes);
 /// Sets each byte of a range of device memory.

@@ -26,6 +26,7 @@ void* allocate_pinned(int64_t) { refuse(cuda); }
 void free_pinned(void*) noexcept {}
 void to_device(Device device, void*, const void*, int64_t) { refuse(device); }
 void to_host(Device device, void*, const void*, int64_t) { refuse(device); }
+std::unique_ptr<CopyToHost> begin_to_host(Device device, const void*, int64_t) { refuse(device); }
 void within(Device device, void*, Device, const void*, int64_t) { refuse(device); }
 void clear(Device device, void*, int64_t) { refuse(device); }
 
@@ -42,6 +43,7 @@ std::string describe(Device device) {
 namespace tape::device_checks {
 Place begin(const ValueCheck&) { device_memory::refuse(cuda); }
 void end() {}
+void passed(int64_t) {}
 const kernels::Finding* findings() { device_memory::refuse(cuda); }
 }  // namespace tape::device_checks
 

@@ -196,7 +196,7 @@ TEST_F(ProductsInGraphs, AreCapturedAgainIfAnAddressDiffers) {
   EXPECT_EQ(graph_statistics().graph_launches, 3);
 }
 
-TEST_F(ProductsInGraphs, WithAWorkspaceAllocateNothingMore) {
+TEST_F(ProductsInGraphs, ShareTheWorkspaceOfOthers) {
   constexpr int64_t kInner = 600;
   const DeviceArray<float> wide{std::vector<float>(4 * kInner, 1)}, high{std::vector<float>(kInner * 3, 1)};
   const BlasProduct longer{.rows = 4, .columns = 3, .inner = kInner, .lda = 4, .ldb = kInner, .ldd = 4};
@@ -207,7 +207,7 @@ TEST_F(ProductsInGraphs, WithAWorkspaceAllocateNothingMore) {
   EXPECT_EQ(graph_statistics().graph_launches, 2);
 }
 
-TEST_F(ProductsInGraphs, OfADriverThatRefusesChangesAreLaunchedPlainly) {
+TEST_F(ProductsInGraphs, AreLaunchedPlainlyIfTheDriverRefusesChanges) {
   if (test_on_gpu()) GTEST_SKIP() << "needs the emulated driver";
   step(one.get(), two.get(), y.get());
   Driver refusing = *context().driver;
@@ -219,7 +219,7 @@ TEST_F(ProductsInGraphs, OfADriverThatRefusesChangesAreLaunchedPlainly) {
   EXPECT_EQ(step(one.get(), four.get(), y.get()), expected(1, 4));
   EXPECT_EQ(graph_statistics().refused, 4);
   EXPECT_EQ(graph_statistics().graph_launches, 1);
-  // The next one is made anew.
+  // The next list becomes a graph again.
   EXPECT_EQ(step(one.get(), four.get(), y.get()), expected(1, 4));
   EXPECT_EQ(graph_statistics().graphs, 2);
   EXPECT_EQ(graph_statistics().graph_launches, 2);

@@ -1,6 +1,7 @@
 #include "train/trainer/step.h"
 
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -135,21 +136,40 @@ std::optional<double> Stepper::update() {
   return norm;
 }
 
-StepEvent Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
-  const RandomState random = random_state();
-  const RandomState begin = distributed_ ? streams_of(random, distributed_->ranks().rank(), step) : random;
-  std::optional<ForkRandom> own;
-  if (distributed_) own.emplace(begin);
+const char* Stepper::fault_of_loss(double loss) {
+  return std::isnan(loss) ? "the loss is NaN" : "the loss is infinite";
+}
+
+void Stepper::begin() {
   batches_.clear();
   tokens_ = 0;
   loss_sum_ = 0;
-  drop_gradients();
-  const auto stop = [&](const std::string& what) {
-    set_random_state(begin);
-    diagnose(what, step, learn);
-  };
   gradient_refused_ = false;
   stepping_.reset();
+  drop_gradients();
+}
+
+std::optional<StepEvent> Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
+  const RandomState random = random_state();
+  if (!reads_later()) return step_now(step, source, learn, random);
+  std::optional<Unread> before = std::exchange(unread_, std::nullopt);
+  try {
+    step_unread(step, source, learn, random);
+  } catch (...) {
+    unread_ = std::move(before);
+    throw;
+  }
+  std::swap(unread_, before);
+  std::optional<StepEvent> event = read(learn);
+  unread_ = std::move(before);
+  return event;
+}
+
+StepEvent Stepper::step_now(int64_t step, BatchSource& source, const Learn& learn, const RandomState& random) {
+  const RandomState begun = distributed_ ? streams_of(random, distributed_->ranks().rank(), step) : random;
+  std::optional<ForkRandom> own;
+  if (distributed_) own.emplace(begun);
+  begin();
   if (options_.step_in_backward) stepping_.emplace(optimizer_);
   double fault = 0;  // a non-finite loss, if any
   const int64_t items = options_.accumulate * options_.parts;
@@ -162,22 +182,32 @@ StepEvent Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
     if (!std::isfinite(loss) && !distributed_) break;
   }
   if (distributed_) fault = sum_over_ranks(fault);
-  if (!std::isfinite(fault)) stop(std::isnan(fault) ? "the loss is NaN" : "the loss is infinite");
+  if (!std::isfinite(fault)) stop(fault_of_loss(fault), step, learn, begun);
   const double lr = optimizer_.lr();
   const std::optional<double> norm = update();
-  if (!norm) stop("a gradient is not finite");
+  if (!norm) stop("a gradient is not finite", step, learn, begun);
   drop_gradients();
   if (options_.schedule) options_.schedule->step();
-  const BatchSource::Item& last = batches_.back();
-  const StepEvent event{.step = step,
-                        .epoch = static_cast<double>(last.position.epoch) +
-                                 static_cast<double>(last.position.batch + 1) / static_cast<double>(last.batches),
-                        .loss = loss_sum_ / static_cast<double>(tokens_),
-                        .lr = lr,
-                        .grad_norm = *norm,
-                        .tokens = tokens_};
+  StepEvent event = event_of(step, lr);
+  event.loss = loss_sum_ / static_cast<double>(tokens_);
+  event.grad_norm = *norm;
   batches_.clear();
   return event;
+}
+
+/// The event of the batches so far, without the loss and the norm.
+StepEvent Stepper::event_of(int64_t step, double lr) const {
+  const BatchSource::Item& last = batches_.back();
+  return {.step = step,
+          .epoch = static_cast<double>(last.position.epoch) +
+                   static_cast<double>(last.position.batch + 1) / static_cast<double>(last.batches),
+          .lr = lr,
+          .tokens = tokens_};
+}
+
+void Stepper::stop(const char* what, int64_t step, const Learn& learn, const RandomState& random) {
+  set_random_state(random);
+  diagnose(what, step, learn);
 }
 
 void Stepper::drop_gradients() {

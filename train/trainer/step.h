@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "../../autograd/random.h"
 #include "../../optim/schedule.h"
 #include "../../optim/step_in_backward.h"
+#include "../../optim/step_report.h"
 #include "../distributed/distributed.h"
 #include "loader.h"
 #include "trainer.h"
@@ -23,16 +25,43 @@ class Stepper {
   /// Makes each later step a joint step of several ranks.
   void share(Distributed& distributed) { distributed_ = &distributed; }
 
-  /// Takes the next batches and makes update number `step`; does not set the event's time. Throws Error (numeric) on
-  /// every rank if a loss or gradient is not finite: nothing was updated then, except with step_in_backward as its
+  /// Takes the next batches, makes update number `step` and returns its event, without the time. Throws Error (numeric)
+  /// on every rank if a loss or gradient is not finite: nothing was updated then, except with step_in_backward as its
   /// message says.
-  StepEvent step(int64_t step, BatchSource& source, const Learn& learn);
+  ///
+  /// On a GPU, if unread(), the event returned is that of the step before, or nullopt if there is none, so that the GPU
+  /// need not wait for the host. If that step had a loss or gradient that is not finite, neither step has updated
+  /// anything.
+  std::optional<StepEvent> step(int64_t step, BatchSource& source, const Learn& learn);
+  /// Whether there is a step whose event has not been returned.
+  bool unread() const { return unread_.has_value(); }
+  /// Waits for that step and returns its event; nullopt if there is none. Throws like step().
+  std::optional<StepEvent> read(const Learn& learn);
 
  private:
+  /// A step whose loss and norm the host has not read, with what repeats it.
+  struct Unread {
+    optim::StepReport report;
+    StepEvent event;
+    std::vector<BatchSource::Item> batches;
+    std::vector<int64_t> tokens;  // of each batch with examples
+    RandomState random;
+    int64_t schedule_step;
+  };
+
+  void begin();
+  bool reads_later() const;
+  StepEvent step_now(int64_t step, BatchSource& source, const Learn& learn, const RandomState& random);
+  void step_unread(int64_t step, BatchSource& source, const Learn& learn, const RandomState& random);
+  [[noreturn]] void stop(const char* what, int64_t step, const Learn& learn, const RandomState& random);
+  [[noreturn]] void stop_unread(const Unread& unread, const std::vector<double>& losses, const Learn& learn);
   BatchLoss learn_and_check(const void* batch, const Learn& learn);
   double learn_from(const BatchSource::Item& item, const Learn& learn, Distributed* with, Distributed::Send send);
   void drop_gradients();
   bool one_batch() const { return options_.accumulate * options_.parts == 1 && !distributed_; }
+  Tensor learn_unread(const BatchSource::Item& item, const Learn& learn, std::vector<int64_t>& tokens);
+  static const char* fault_of_loss(double loss);
+  StepEvent event_of(int64_t step, double lr) const;
   void run_backward(const BatchLoss& learned);
   std::optional<double> update();
   double sum_over_ranks(double fault);
@@ -50,6 +79,7 @@ class Stepper {
   int64_t tokens_ = 0;                             // in the batches so far
   double loss_sum_ = 0;                            // over these tokens
   int64_t unchecked_ = 2;                          // losses whose leaves are still to be checked
+  std::optional<Unread> unread_;
 };
 
 }  // namespace tape::train

@@ -42,7 +42,8 @@ double mean_loss(const std::vector<LossSum>& losses);
 /// Callbacks during a run; with several ranks, only rank 0 calls them. on_evaluation is called after the checkpoint of
 /// its step.
 struct TrainerCallbacks {
-  std::function<void(const StepEvent&)> on_step = {};                       ///< after each update
+  /// After each update, with the model that it made. On a GPU the next step then waits for this one's loss.
+  std::function<void(const StepEvent&)> on_step = {};
   std::function<void(int64_t step, const Evaluation&)> on_evaluation = {};  ///< after each evaluation
   /// After each checkpoint; `best`: whether its weights have the best score so far.
   std::function<void(int64_t step, const std::string& folder, bool best)> on_checkpoint = {};
@@ -149,6 +150,9 @@ struct TrainResult {
 /// work. The folder must be visible to all ranks, but only rank 0 writes: checkpoints are those of one process and can
 /// be resumed with any number of ranks. Error (config) at the start if ranks differ in version, kernels or settings. An
 /// exception on one rank only, for example Error (io) of the folder, must end the others too (World).
+///
+/// On a GPU, a single process with f32 parameters reads the loss and the norm of a step when the next one has been
+/// launched, so that the GPU need not wait for the host; evaluations and checkpoints read them first.
 ///
 /// A non-finite loss or gradient ends the run before the update: Error (numeric) names the step, the batch, and the
 /// first operation and module that produced it; with step_in_backward also how many parameters had already been

@@ -1,6 +1,7 @@
 #include "train/trainer/training_run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -133,17 +134,21 @@ void TrainingRun::begin_log(const std::optional<FoundCheckpoint>& found) {
 
 void TrainingRun::warn(const std::string& text) {
   result_.warnings.push_back(text);
-  log_->warning(state_.step, text);
+  log_->warning(reported_, text);
   if (progress_) progress_->line(fmt::format("warning: {}", text));
   if (options_.callbacks.on_warning && ranks_.is_root()) options_.callbacks.on_warning(text);
 }
 
 StopReason TrainingRun::loop() {
   for (;;) {
-    if (options_.interrupted && any(ranks_, options_.interrupted())) return StopReason::interrupted;
+    if (options_.interrupted && any(ranks_, options_.interrupted())) {
+      read_last_step();
+      return StopReason::interrupted;
+    }
     const bool out_of_time = options_.seconds > 0 && any(ranks_, seconds() >= options_.seconds);
     const bool last = state_.step >= options_.steps || out_of_time;
     const bool evaluates = evaluate_ && (evaluation_due() || last) && state_.evaluated_step != state_.step;
+    if (evaluates || checkpoint_due() || last) read_last_step();
     if (evaluates) evaluate();
     // A checkpoint that an interrupt made at this step does not count as planned.
     const bool planned = !state_.planned.empty() && state_.planned.back() == state_.step;
@@ -158,22 +163,40 @@ StopReason TrainingRun::loop() {
 
 void TrainingRun::step() {
   const double began = steady_seconds();
-  StepEvent event = stepper_.step(state_.step + 1, source_, learn_);
+  if (!stepper_.unread()) measured_until_ = began;
+  std::optional<StepEvent> event;
+  try {
+    event = stepper_.step(state_.step + 1, source_, learn_);
+  } catch (...) {
+    read_last_step();
+    throw;
+  }
   ++state_.step;
   saved_ = false;
   if (average_) average_->update(state_.step);
-  const double t = static_cast<double>(state_.step), keep = std::min(0.98, (t - 1) / (t + 8));
+  if (event) report(*event);
+  // A callback may look at the model of its step.
+  if (options_.callbacks.on_step) read_last_step();
+}
+
+void TrainingRun::read_last_step() {
+  if (const std::optional<StepEvent> event = stepper_.read(learn_)) report(*event);
+}
+
+void TrainingRun::report(StepEvent event) {
+  reported_ = event.step;
+  const double t = static_cast<double>(event.step), keep = std::min(0.98, (t - 1) / (t + 8));
   state_.loss_average = keep * state_.loss_average + (1 - keep) * event.loss;
   state_.tokens += event.tokens;
   tokens_ += event.tokens;
-  const double took = steady_seconds() - began;
+  const double now = steady_seconds(), took = now - std::exchange(measured_until_, now);
   step_seconds_ += took;
   event.tokens_per_second = static_cast<double>(event.tokens) / std::max(took, 1e-9);
   event.seconds = seconds();
-  if (state_.step % options_.log_every == 0 || state_.step == options_.steps) log_->step(event);
+  if (event.step % options_.log_every == 0 || event.step == options_.steps) log_->step(event);
   if (const auto warning = divergence_.step(event)) warn(*warning);
   if (progress_) {
-    ProgressState shown_state{.step = state_.step,
+    ProgressState shown_state{.step = event.step,
                               .epoch = event.epoch,
                               .loss = state_.loss_average,
                               .learning_rate = event.lr,
@@ -218,7 +241,7 @@ TrainResult TrainingRun::train() {
     end(loop());
     write_report();
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::numeric) log_->warning(state_.step, error.what());
+    if (error.kind() == ErrorKind::numeric) log_->warning(reported_, error.what());
     throw;
   }
   return result_;

@@ -33,6 +33,9 @@ class TrainingRun {
 
   StopReason loop();
   void step();
+  void report(StepEvent event);
+  /// Reports the last step, if its loss has not been read yet.
+  void read_last_step();
   bool evaluation_due() const;
   bool checkpoint_due() const;
   /// Evaluates the model's current weights in evaluation mode.
@@ -85,8 +88,10 @@ class TrainingRun {
   std::optional<Evaluation> last_;           // of evaluated_step, if evaluated during this call
   std::optional<Candidate> best_in_memory_;  // without a folder to save it in
   double began_ = 0, seconds_before_ = 0;
-  double step_seconds_ = 0;  // during this call
-  int64_t tokens_ = 0;       // during this call
+  double measured_until_ = 0;  // up to here, steps have been timed
+  double step_seconds_ = 0;    // during this call
+  int64_t tokens_ = 0;         // during this call
+  int64_t reported_ = 0;       // the last step that was
 };
 
 }  // namespace tape::train

@@ -19,6 +19,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& from)
     raise(error.kind(), "{}: {}", from, error.what());
   }
   state_ = checkpoint.state;
+  reported_ = state_.step;
   if (options_.schedule) options_.schedule->set_last_step(state_.schedule_step);
   source_.seek(state_.data);
   set_random_state(state_.random);

@@ -2,10 +2,12 @@
 // the failed check are computed on the device, and are null if there is nothing to scale or to check.
 #include "autograd/kernels/runtime/common/finding.h"
 #include "autograd/kernels/training/random_rounding.h"
+#include "autograd/kernels/training/step_report.h"
 #include "bf16.h"
 #include "optimizer_batch.h"
 
 using tape::kernels::Finding;
+using tape::kernels::StepReport;
 
 namespace {
 
@@ -87,6 +89,27 @@ __device__ void sgd(OptimizerBatch<SgdParameter<T>> batch, const double* scale, 
   });
 }
 
+/// By one thread. The host computes norms with the same rounding.
+template <class T>
+__device__ void step_report(const StepReport<T>& of) {
+  using Report = StepReport<T>;
+  const double norm = __dmul_rn(of.mean, __dsqrt_rn(*of.squares));
+  const double clip = of.max_norm > 0 ? fmin(1.0, __ddiv_rn(of.max_norm, __dadd_rn(norm, 1e-6))) : 1.0;
+  bool finite = isfinite(*of.squares);
+  for (int64_t i = 0; i < of.count; ++i) {
+    const double loss = static_cast<double>(*of.losses[i]);
+    of.report[Report::kLosses + i] = loss;
+    finite = finite && isfinite(loss);
+  }
+  Finding found = *of.finding;
+  if (!finite && found.check == 0) *of.finding = found = {of.check, 0, 0};
+  of.report[Report::kNorm] = norm;
+  of.report[Report::kScale] = __dmul_rn(of.mean, clip);
+  of.report[Report::kCheck] = static_cast<double>(found.check);
+  of.report[Report::kPosition] = static_cast<double>(found.position);
+  of.report[Report::kValue] = static_cast<double>(found.value);
+}
+
 }  // namespace
 
 TAPE_EXPORT(adam, (OptimizerBatch<AdamParameter<T>> batch, const double* scale, const Finding* failed),
@@ -96,3 +119,4 @@ TAPE_EXPORT_AS(adam_bf16, adam_in_bf16,
                (batch, scale, failed))
 TAPE_EXPORT(sgd, (OptimizerBatch<SgdParameter<T>> batch, const double* scale, const Finding* failed),
             (batch, scale, failed))
+TAPE_EXPORT(step_report, (StepReport<T> of), (of))

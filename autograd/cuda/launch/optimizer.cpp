@@ -9,6 +9,7 @@ namespace tape::kernels::cuda {
 namespace {
 
 constinit const FloatKernels kAdam = TAPE_FLOAT_KERNELS(adam), kSgd = TAPE_FLOAT_KERNELS(sgd);
+constinit const FloatKernels kReport = TAPE_FLOAT_KERNELS(step_report);
 constinit const Kernel kBf16Adam("adam_bf16");
 
 template <class T>
@@ -85,9 +86,13 @@ void update_by_sgd(const GradientState& gradients, int64_t, const SgdStep* steps
                    const SgdUpdate<T>* updates) {
   update_in_batches<T, SgdParameter<T>>(kSgd.of<T>(), gradients, steps, count, updates);
 }
+template <class T>
+void report(const StepReport<T>& of) {
+  kReport.of<T>()({1}, {1}, of);
+}
 }  // namespace
 
-TAPE_DEFINE_TABLES(OptimizerKernels, optimizer, .adam = update_by_adam<T>, .sgd = update_by_sgd<T>)
+TAPE_DEFINE_TABLES(OptimizerKernels, optimizer, .adam = update_by_adam<T>, .sgd = update_by_sgd<T>, .report = report<T>)
 extern const Bf16OptimizerKernels bf16_optimizer = {.adam = update_by_bf16_adam};
 
 }  // namespace tape::kernels::cuda

@@ -114,9 +114,28 @@ void sgd(const GradientState& gradients, int64_t, const SgdStep* steps, int64_t 
     sgd_part(steps[u.group], scale, u, begin, end);
   });
 }
+template <class T>
+void report(const StepReport<T>& of) {
+  using Report = StepReport<T>;
+  const double norm = of.mean * __builtin_sqrt(*of.squares);
+  const double bound = of.max_norm / (norm + 1e-6), clip = of.max_norm > 0 && bound < 1 ? bound : 1;
+  double finite = *of.squares * 0;  // 0, or NaN
+  for (int64_t i = 0; i < of.count; ++i) {
+    const double loss = *of.losses[i];
+    of.report[Report::kLosses + i] = loss;
+    finite += loss * 0;
+  }
+  if (finite != 0 && of.finding->check == 0) *of.finding = {.check = of.check};
+  of.report[Report::kNorm] = norm;
+  of.report[Report::kScale] = of.mean * clip;
+  of.report[Report::kCheck] = static_cast<double>(of.finding->check);
+  of.report[Report::kPosition] = static_cast<double>(of.finding->position);
+  of.report[Report::kValue] = static_cast<double>(of.finding->value);
+}
+
 }  // namespace
 
-TAPE_DEFINE_TABLES(OptimizerKernels, optimizer, adam<T>, sgd<T>)
+TAPE_DEFINE_TABLES(OptimizerKernels, optimizer, adam<T>, sgd<T>, report<T>)
 extern const Bf16OptimizerKernels bf16_optimizer = {adam_in_bf16};
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -4,6 +4,7 @@
 
 #include "../runtime/common/finding.h"
 #include "../runtime/common/isa.h"
+#include "step_report.h"
 
 namespace tape::kernels {
 
@@ -60,6 +61,9 @@ struct OptimizerKernels {
                const AdamUpdate<T>* updates);
   void (*sgd)(const GradientState& gradients, int64_t groups, const SgdStep* steps, int64_t count,
               const SgdUpdate<T>* updates);
+  /// norm = mean sqrt(squares); scale = mean min(1, max_norm / (norm + 1e-6)), or mean without clipping. The finding
+  /// becomes one of the check if the squares or a loss are not finite and it is still empty.
+  void (*report)(const StepReport<T>& of);
 };
 TAPE_KERNEL_TABLE(OptimizerKernels, optimizer)
 

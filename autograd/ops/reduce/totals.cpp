@@ -67,6 +67,17 @@ double sum_of_squares(const char* operation, TensorList tensors) {
   return total_of<float>(operation, tensors, 0.0, kernel) + total_of<double>(operation, tensors, 0.0, kernel);
 }
 
+Tensor sum_of_squares_on_device(const char* operation, TensorList tensors, Device device) {
+  if (tensors.size() == 0) return zeros({}, {f64, device});
+  const std::vector<size_t> which = of_type<float>(operation, tensors);
+  if (which.size() != tensors.size()) raise(ErrorKind::dtype, "{}: needs f32, got f64", operation);
+  Tensor sum = empty({}, {f64, device});
+  with_spans<float>(operation, tensors, which, [&](const KernelCall& at, const auto& spans) {
+    kernels::reduce<float>(at).sum_of_squares(std::ssize(spans), spans.data(), at.out<double>(sum));
+  });
+  return sum;
+}
+
 bool all_finite(const char* operation, TensorList tensors) {
   const auto kernel = [](const auto& table) { return table.first_not_finite; };
   constexpr int64_t kNone = -1;

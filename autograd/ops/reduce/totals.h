@@ -12,6 +12,9 @@ namespace tape {
 
 /// Sum of squares in double: computed per tensor, then added in order, f32 tensors first.
 double sum_of_squares(const char* operation, TensorList tensors);
+/// The same for f32 tensors on `device`, as an f64 scalar there that the host does not wait for. Throws Error (dtype)
+/// for f64.
+Tensor sum_of_squares_on_device(const char* operation, TensorList tensors, Device device);
 /// Whether every value is finite.
 bool all_finite(const char* operation, TensorList tensors);
 /// Throws Error (numeric) with message(index of a tensor) for the first tensor with a value that is not finite, f32

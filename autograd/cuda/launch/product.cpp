@@ -3,6 +3,7 @@
 
 #include "autograd/cuda/blas_product.h"
 #include "autograd/cuda/kernels/product_shape.h"
+#include "autograd/cuda/kernels/skinny_shape.h"
 #include "autograd/cuda/launch/broadcast.h"
 #include "autograd/cuda/launch/lines.h"
 #include "autograd/kernels/product/common/gemm.h"
@@ -42,6 +43,30 @@ struct ProductKernel {
 constinit const HalfKernels kHalfRowSums = TAPE_HALF_KERNELS(half_row_sums);
 constinit const ProductKernel kSmallProduct{TAPE_FLOAT_KERNELS(product), TAPE_HALF_KERNELS(product)},
     kProductTiles{TAPE_FLOAT_KERNELS(product_tiles), TAPE_HALF_KERNELS(product_tiles)};
+
+/// Products of few rows by the transpose of a matrix, as in decoding, which take as long as the matrix is read.
+struct SkinnyKernels {
+  int64_t most_rows, columns_per_warp;
+  FloatKernels floats;
+  Kernel f16, bf16;
+
+  template <class T>
+  const Kernel& of() const {
+    if constexpr (std::is_floating_point_v<T>)
+      return floats.of<T>();
+    else
+      return std::is_same_v<T, Half> ? f16 : bf16;
+  }
+};
+#define TAPE_SKINNY_KERNELS(rows, columns)                                                            \
+  {                                                                                                   \
+    rows, columns, TAPE_FLOAT_KERNELS(skinny_product_##rows), Kernel("skinny_product_" #rows "_f16"), \
+        Kernel("skinny_product_" #rows "_bf16")                                                       \
+  }
+constinit const SkinnyKernels kSkinnyProducts[] = {TAPE_SKINNY_KERNELS(1, 1), TAPE_SKINNY_KERNELS(2, 1),
+                                                   TAPE_SKINNY_KERNELS(4, 2), TAPE_SKINNY_KERNELS(8, 4)};
+/// Products of more rows than this have more arithmetic than the kernels above are for.
+constexpr int64_t kMostSkinnyRows = 8;
 
 template <class T>
 constexpr BlasType kBlasType = std::is_same_v<T, double>     ? BlasType::f64
@@ -158,9 +183,35 @@ bool multiply_and_sum(const Gemm& s, const T* a, const T* b, C* c) {
                                {.a = b, .b = a, .bias = nullptr, .d = c, .sums_of_b = s.row_sums_a});
 }
 
+bool is_skinny(const Gemm& s) {
+  return !s.transpose_a && s.transpose_b && s.m > 0 && s.m <= kMostSkinnyRows && s.n > 0 && s.k > 0;
+}
+template <class T>
+void multiply_skinny(const Gemm& s, const T* x, const T* weight, const T* bias, T* y) {
+  constexpr int64_t kWarpsPerBlock = 4, kValues = 16 / sizeof(T);
+  const auto is_aligned = [](const T* rows, int64_t ld) {
+    return ld % kValues == 0 && reinterpret_cast<uintptr_t>(rows) % 16 == 0;
+  };
+  const SkinnyKernels& kernel = *std::find_if(std::begin(kSkinnyProducts), std::end(kSkinnyProducts),
+                                              [&](auto& k) { return s.m <= k.most_rows; });
+  const SkinnyShape shape{.m = s.m,
+                          .n = s.n,
+                          .k = s.k,
+                          .ldx = s.lda,
+                          .ldweight = s.ldb,
+                          .ldy = s.ldc,
+                          .accumulate = s.accumulate,
+                          .aligned = is_aligned(x, s.lda) && is_aligned(weight, s.ldb)};
+  const int64_t blocks = quotient_up(s.n, kWarpsPerBlock * kernel.columns_per_warp);
+  kernel.of<T>()({static_cast<uint32_t>(blocks)}, {static_cast<uint32_t>(32 * kWarpsPerBlock)}, shape, x, weight, bias,
+                 y);
+}
+
 template <class T, class C = T>
 void gemm(const Gemm& shape, const T* a, const T* b, C* c, const C* bias) {
   count_flops(shape, 1);
+  if constexpr (std::is_same_v<T, C>)
+    if (is_skinny(shape)) return multiply_skinny(shape, a, b, bias, c);
   const bool empty = shape.m == 0 || shape.n == 0;
   if (shape.row_sums_a && !empty && !bias && multiply_and_sum(shape, a, b, c)) return;
   if (!empty) multiply<T, C>(shape, {}, a, b, bias, c);

@@ -1,6 +1,7 @@
 #include "autograd/kernels/product/common/gemm.h"
 
 #include <array>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -43,8 +44,18 @@ class CudaProduct : public KernelTest<typename C::T> {
   /// Compares c and, if asked for, the row sums of op(A), with leading dimensions larger than the rows.
   void check(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, bool accumulate, bool with_bias,
              bool row_sums) {
+    check(with_long_rows(m, n, k, transpose_a, transpose_b, accumulate), with_bias, row_sums);
+  }
+  /// The same for the transpose of b and matrices without gaps, so that rows may begin at multiples of 16 bytes.
+  void check_rows(int64_t m, int64_t n, int64_t k, bool accumulate) {
+    Gemm shape = linear_gemm(m, n, k, MatmulPrecision::highest);
+    shape.accumulate = accumulate;
+    check(shape, !accumulate, false);
+  }
+  void check(Gemm shape, bool with_bias, bool row_sums) {
+    const auto [transpose_a, transpose_b, m, n, k] =
+        std::tuple(shape.transpose_a, shape.transpose_b, shape.m, shape.n, shape.k);
     SCOPED_TRACE(fmt::format("{} x {} x {}, transposed {} {}", m, n, k, transpose_a, transpose_b));
-    Gemm shape = with_long_rows(m, n, k, transpose_a, transpose_b, accumulate);
     const Array<T> a = random_values<T>((transpose_a ? k : m) * shape.lda, 1),
                    b = random_values<T>((transpose_b ? n : k) * shape.ldb, 2), bias = random_values<T>(n, 3),
                    start = random_values<T>(m * shape.ldc, 4);
@@ -110,6 +121,23 @@ TYPED_TEST(CudaProduct, IsThatOfTheCpuForLargeMatrices) {
     for (const bool transpose_a : kBothWays)
       for (const bool transpose_b : kBothWays)
         this->check(m, n, k, transpose_a, transpose_b, transpose_a, transpose_b, false);
+}
+
+TYPED_TEST(CudaProduct, IsThatOfTheCpuForFewRows) {
+  for (int64_t m = 1; m <= 9; ++m)
+    for (const auto& [n, k] : std::vector<std::array<int64_t, 2>>{{1, 1}, {5, 3}, {4, 8}, {33, 128}, {18, 1160}})
+      for (const bool accumulate : kBothWays) this->check_rows(m, n, k, accumulate);
+}
+
+/// cuBLASLt has those of more rows.
+TYPED_TEST(CudaProduct, MakesOneLaunchForFewRows) {
+  const bool blas = TypeParam::kBlas && !cuda_device::blas_unavailable();
+  for (const int64_t m : {1, 3, 8, 9}) {
+    const int64_t launches = this->device.launches(), products = this->device.products();
+    this->check_rows(m, 10, 40, false);
+    EXPECT_EQ(this->device.launches() - launches, m <= 8 || !blas ? 3 : 0) << "in three schedules";
+    EXPECT_EQ(this->device.products() - products, m <= 8 || !blas ? 0 : 3);
+  }
 }
 
 TYPED_TEST(CudaProduct, MayNeedAWorkspace) {
@@ -183,8 +211,12 @@ class CudaHalfProduct : public KernelTest<float> {
   }
 
   void check(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, bool accumulate, bool with_bias) {
+    check(with_long_rows(m, n, k, transpose_a, transpose_b, accumulate), with_bias);
+  }
+  void check(Gemm shape, bool with_bias) {
+    const auto [transpose_a, transpose_b, m, n, k] =
+        std::tuple(shape.transpose_a, shape.transpose_b, shape.m, shape.n, shape.k);
     SCOPED_TRACE(fmt::format("{} x {} x {}, transposed {} {}", m, n, k, transpose_a, transpose_b));
-    Gemm shape = with_long_rows(m, n, k, transpose_a, transpose_b, accumulate);
     const auto a = rounded<T>(random_values<float>((transpose_a ? k : m) * shape.lda, 1)),
                b = rounded<T>(random_values<float>((transpose_b ? n : k) * shape.ldb, 2)),
                bias = rounded<T>(random_values<float>(n, 3)),
@@ -218,6 +250,16 @@ TYPED_TEST(CudaHalfProduct, IsTheF32ProductRoundedOnce) {
         this->check(m, n, k, transpose_a, transpose_b, false, true);
         this->check(m, n, k, transpose_a, transpose_b, true, false);
       }
+}
+
+TYPED_TEST(CudaHalfProduct, IsTheF32ProductRoundedOnceForFewRows) {
+  for (int64_t m = 1; m <= 9; ++m)
+    for (const auto& [n, k] : std::vector<std::array<int64_t, 2>>{{1, 1}, {5, 3}, {4, 8}, {33, 256}, {18, 1160}}) {
+      this->check(linear_gemm(m, n, k, MatmulPrecision::highest), true);
+      Gemm sum = linear_gemm(m, n, k, MatmulPrecision::highest);
+      sum.accumulate = true;
+      this->check(sum, false);
+    }
 }
 
 TYPED_TEST(CudaHalfProduct, IsTheF32ProductRoundedOnceForLargeMatrices) {

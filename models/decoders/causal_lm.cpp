@@ -59,7 +59,9 @@ Tensor CausalLM::forward_cached(const Tensor& ids, nn::EncoderCache& cache, cons
 }
 
 Tensor CausalLM::next_hidden(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
-  const Tensor x = embeddings.call(&nn::Embeddings::at, ids, positions);
+  // Rotations are computed on the host; only a table of positions needs them where the ids are.
+  const Tensor x =
+      embeddings.call(&nn::Embeddings::at, ids, embeddings->position ? positions.to(ids.device()) : positions);
   return select(encoder.call(&nn::Encoder::forward_cached, x, cache, mask, positions), 1, -1);
 }
 

@@ -51,7 +51,8 @@ class CausalLM : public nn::Layer<CausalLM> {
   /// Logits of the next ids [B, T], given the earlier ones in the cache (from encoder->init_cache()).
   Tensor forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask = {});
   /// Logits [B, V] after the last of the next ids [B, T]. Each id has its position (i64, [B, T]), because texts with
-  /// left padding start later in the cache; `mask` must hide the padding.
+  /// left padding start later in the cache; `mask` must hide the padding. Positions may be on the CPU for ids on a GPU,
+  /// which then need not be waited for.
   Tensor next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
   /// max_with_index() [B, 1] and keep_top_k() [B, V] of next_logits(), without computing all scores if these are large
   /// (linear_max(), linear_top_k()). `vocab_limit` limits the choice to the first so many ids; 0: all.

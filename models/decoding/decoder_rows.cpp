@@ -6,16 +6,16 @@
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
+#include "models/decoding/host_ids.h"
 
 namespace tape::models {
-
 DecoderRows::DecoderRows(EncoderDecoder& model, const Tensor& src, bool use_cache)
     : model_(model), cached_(use_cache), src_(src), memory_(model.encode(src)) {
   if (cached_) cache_ = model.decoder->init_cache(memory_);
 }
 
-Tensor DecoderRows::next_logits(const Tensor& tokens) {
-  if (cached_) return tape::select(model_.decode_cached(tokens, cache_, src_), 1, -1);
+Tensor DecoderRows::next_logits(const Tensor& tokens, bool padded) {
+  if (cached_) return tape::select(model_.decode_cached(tokens, cache_, src_, padded), 1, -1);
   if (tokens.size(0) == src_.size(0)) return tape::select(model_.decode(tokens, memory_, src_), 1, -1);
   const int64_t width = tokens.size(0) / src_.size(0);
   std::vector<int64_t> of_source;
@@ -38,11 +38,12 @@ void DecoderRows::keep_sources(const std::vector<int64_t>& places) {
   const Tensor index = from_vector(places);
   src_ = index_select(src_, 0, index);
   memory_ = index_select(memory_, 0, index);
-  for (nn::DecoderLayerCache& layer : cache_) layer.memory.select(index);
+  const Tensor on_host = host_ids(places, {std::ssize(places)});  // where a cache reads it
+  for (nn::DecoderLayerCache& layer : cache_) layer.memory.select(on_host);
 }
 
 void DecoderRows::select(const std::vector<int64_t>& rows) {
-  const Tensor index = from_vector(rows);
+  const Tensor index = host_ids(rows, {std::ssize(rows)});
   for (nn::DecoderLayerCache& layer : cache_) layer.self.select(index);
 }
 
@@ -53,14 +54,18 @@ RunningRows::RunningRows(EncoderDecoder& model, const Tensor& src, int64_t bos, 
 }
 
 void RunningRows::follow(const Tensor& next, const std::vector<bool>& ended) {
-  tokens_ = cached_ ? next : cat({tokens_, next}, 1);
-  std::vector<int64_t> rows, places;
-  for (size_t row = 0; row < places_.size(); ++row) {
-    if (ended[static_cast<size_t>(places_[row])]) continue;
-    rows.push_back(static_cast<int64_t>(row));
-    places.push_back(places_[row]);
-  }
-  if (!rows.empty() && 4 * (places_.size() - rows.size()) < places_.size()) return;
+  append(next);
+  std::vector<int64_t> rows;
+  for (size_t row = 0; row < places_.size(); ++row)
+    if (!ended[static_cast<size_t>(places_[row])]) rows.push_back(static_cast<int64_t>(row));
+  if (rows.empty() || 4 * (places_.size() - rows.size()) >= places_.size()) keep(rows);
+}
+
+void RunningRows::append(const Tensor& next) { tokens_ = cached_ ? next : cat({tokens_, next}, 1); }
+
+void RunningRows::keep(const std::vector<int64_t>& rows) {
+  std::vector<int64_t> places;
+  for (const int64_t row : rows) places.push_back(places_[static_cast<size_t>(row)]);
   places_ = std::move(places);
   if (places_.empty()) return;
   tokens_ = index_select(tokens_, 0, from_vector(rows));

@@ -15,7 +15,8 @@ class DecoderRows {
 
   /// Logits [rows, V] of the next tokens, where rows is a multiple of the sources. `tokens` is [rows, 1], the last
   /// tokens, with a cache, and [rows, T], all tokens, without.
-  Tensor next_logits(const Tensor& tokens);
+  /// `padded`: see EncoderDecoder::decode_cached().
+  Tensor next_logits(const Tensor& tokens, bool padded = true);
   /// EncoderDecoder::likeliest() of the next tokens, and the k likeliest, excluding padding (top_k_cached()).
   TopK next_likeliest(const Tensor& tokens, int64_t vocab_limit);
   Tensor next_top_k(const Tensor& tokens, int64_t k, int64_t vocab_limit);
@@ -39,8 +40,8 @@ class RunningRows {
 
   /// The source of each row.
   const std::vector<int64_t>& places() const { return places_; }
-  /// Logits [rows, V] of the next tokens.
-  Tensor logits() { return decoder_.next_logits(tokens_); }
+  /// Logits [rows, V] of the next tokens; `padded`: see EncoderDecoder::decode_cached().
+  Tensor logits(bool padded = true) { return decoder_.next_logits(tokens_, padded); }
   /// The likeliest next tokens [rows, 1], or logits with all but the k likeliest at -inf; `vocab_limit`: see
   /// DecoderRows.
   TopK likeliest(int64_t vocab_limit = 0) { return decoder_.next_likeliest(tokens_, vocab_limit); }
@@ -48,6 +49,10 @@ class RunningRows {
   /// Appends `next` [rows, 1]; rows of ended sources may have any token. Ended rows are dropped once they are a quarter
   /// of all.
   void follow(const Tensor& next, const std::vector<bool>& ended);
+  /// Appends `next` [rows, 1].
+  void append(const Tensor& next);
+  /// Drops all rows except for those at these batch indices.
+  void keep(const std::vector<int64_t>& rows);
 
  private:
   DecoderRows decoder_;

@@ -4,9 +4,14 @@
 #include <limits>
 
 #include "autograd/create.h"
+#include "autograd/device_checks.h"
 #include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/shape/shape.h"
+#include "models/decoding/device_tokens.h"
 #include "models/decoding/generation_batch.h"
+#include "models/decoding/host_ids.h"
 
 namespace tape::models {
 namespace {
@@ -27,6 +32,13 @@ class CachedRows {
     for (const size_t row : places_) padding_.push_back(length_ - std::ssize(rows[row].ids));
   }
 
+  /// How many steps all running rows can continue with the cache; 0 if one of them does not fit.
+  int64_t steps() const {
+    int64_t steps = std::numeric_limits<int64_t>::max();
+    for (const TextRows::value_type& row : rows_)
+      if (!row.ended) steps = std::min(steps, positions_of(model_) - std::ssize(row.ids) + 1);
+    return std::max<int64_t>(0, steps);
+  }
   bool fits(size_t row) const { return !rows_[row].ended && std::ssize(rows_[row].ids) <= positions_of(model_); }
 
   /// The row at each batch index. Rows that no longer fit are removed once they are a quarter of all.
@@ -42,6 +54,28 @@ class CachedRows {
     return next<Tensor>([&](const Tensor& ids, const Tensor& positions) {
       return model_.next_top_k(ids, positions, cache_, k, mask(), vocab_limit);
     });
+  }
+  /// logits() of places(), after their last tokens [places, 1], which the host may not know yet.
+  Tensor logits(const Tensor& last) {
+    if (!started_) return logits();
+    std::vector<int64_t> positions;
+    // Rows that have ended may be beyond the table.
+    for (const int64_t padding : padding_) positions.push_back(std::min(length_ - padding, positions_of(model_) - 1));
+    ++length_;
+    return model_.next_logits(last, host_ids(positions, last.shape()), cache_, mask());
+  }
+  /// Drops all rows except for those at these batch indices.
+  void keep(const std::vector<int64_t>& kept) {
+    std::vector<size_t> places;
+    std::vector<int64_t> padding;
+    for (const int64_t place : kept) {
+      places.push_back(places_[static_cast<size_t>(place)]);
+      padding.push_back(padding_[static_cast<size_t>(place)]);
+    }
+    places_ = std::move(places);
+    padding_ = std::move(padding);
+    const Tensor index = host_ids(kept, {std::ssize(kept)});
+    for (nn::KeyValueCache& layer : cache_) layer.select(index);
   }
   TopK likeliest(int64_t vocab_limit) {
     return next<TopK>([&](const Tensor& ids, const Tensor& positions) {
@@ -70,12 +104,13 @@ class CachedRows {
     }
     if (started_) ++length_;
     started_ = true;
-    return generated(from_vector(ids, {batch, step}), from_vector(positions, {batch, step}));
+    return generated(from_vector(ids, {batch, step}), host_ids(positions, {batch, step}));
   }
 
   /// Hides the padding: [B, 1, 1, length].
   Mask mask() const {
     if (std::all_of(padding_.begin(), padding_.end(), [](int64_t p) { return p == 0; })) return {};
+    if (reading_waits(model_.device())) return mask_on_device();
     std::vector<int64_t> seen;
     for (const int64_t p : padding_) {
       seen.insert(seen.end(), static_cast<size_t>(p), 0);
@@ -84,22 +119,20 @@ class CachedRows {
     return Mask::padding(from_vector(seen, {std::ssize(padding_), length_}), 0);
   }
 
+  /// The same by kernels, so that what is copied to the GPU does not grow with the text.
+  Mask mask_on_device() const {
+    const int64_t batch = std::ssize(padding_);
+    const Tensor shown = ge(arange(length_, {i64, model_.device()}), from_vector(padding_, {batch, 1}));
+    return Mask::keep(reshape(shown, Shape{batch, 1, 1, length_}));
+  }
+
   void leave() {
     std::vector<int64_t> kept;
     for (size_t place = 0; place < places_.size(); ++place)
       if (fits(places_[place])) kept.push_back(static_cast<int64_t>(place));
     if (kept.empty()) return places_.clear();
     if (4 * (places_.size() - kept.size()) < places_.size()) return;
-    std::vector<size_t> places;
-    std::vector<int64_t> padding;
-    for (const int64_t place : kept) {
-      places.push_back(places_[static_cast<size_t>(place)]);
-      padding.push_back(padding_[static_cast<size_t>(place)]);
-    }
-    places_ = std::move(places);
-    padding_ = std::move(padding);
-    const Tensor index = from_vector(kept);
-    for (nn::KeyValueCache& layer : cache_) layer.select(index);
+    keep(kept);
   }
 
   CausalLM& model_;
@@ -120,12 +153,27 @@ Tensor window_logits(CausalLM& model, const TextRows& rows, const std::vector<si
   }
   nn::EncoderCache cache = model.encoder->init_cache();
   const Shape shape{std::ssize(which), length};
-  return model.next_logits(from_vector(ids, shape), from_vector(positions, shape), cache);
+  return model.next_logits(from_vector(ids, shape), host_ids(positions, shape), cache);
 }
 
 /// The model's output as scores.
 Tensor scores_of(const CausalLM& model, const Tensor& generated) {
   return model.options().output == nn::TokenOutput::probabilities ? log(cast(generated, f64)) : generated;
+}
+
+/// Generates on a GPU while all rows fit into the position table, without waiting for each token. Returns the number of
+/// steps.
+int64_t generate_on_device(CausalLM& model, GenerationBatch& generated, CachedRows& cached, const GenerateOptions& o) {
+  const int64_t steps = std::min(o.max_new_tokens, cached.steps());
+  if (steps == 0 || cached.places().empty()) return 0;
+  DeviceTokens tokens(generated, cached.places(), 0);
+  for (int64_t step = 0; step < steps && !generated.running().empty(); ++step) {
+    tokens.choose(scores_of(model, cached.logits(tokens.last())));
+    tokens.deliver(steps_in_flight(o));
+    if (const auto kept = tokens.drop_ended()) cached.keep(*kept);
+  }
+  tokens.deliver(0);
+  return steps;
 }
 
 /// The prompt, or bos_id if it is empty.
@@ -155,7 +203,9 @@ std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vecto
   CachedRows cached(model, generated.rows());
   // A model that returns probabilities needs all of them: they may be equal where the scores differ.
   const bool gives_scores = model.options().output == nn::TokenOutput::logits;
-  for (int64_t step = 0; step < options.max_new_tokens && !generated.running().empty(); ++step) {
+  const bool on_device = reading_waits(model.device()) && options.use_cache;
+  int64_t step = on_device ? generate_on_device(model, generated, cached, options) : 0;
+  for (; step < options.max_new_tokens && !generated.running().empty(); ++step) {
     if (options.use_cache) {
       // Determined before any row grows: a row that outgrows the table in this step slides from the next one on.
       const std::vector<size_t> sliding = generated.running([&](size_t row) { return !cached.fits(row); });

@@ -27,7 +27,8 @@ struct GenerateOptions {
   std::optional<int64_t> bos = {};         ///< starts an encoder-decoder model's target; default: the model's bos_id
   std::optional<int64_t> forced_bos = {};  ///< first token of such a target; default: the model's
   bool use_cache = true;                   ///< cache keys and values of earlier positions; does not change the tokens
-  /// Receives each token of a row as it is generated, and nullopt when the row ends.
+  /// Receives each token of a row as it is generated (on a GPU, while it computes the next one), and nullopt when the
+  /// row ends.
   std::function<void(int64_t row, std::optional<int64_t> token)> on_token = {};
 };
 

@@ -1,8 +1,10 @@
 #include <algorithm>
 
 #include "autograd/create.h"
+#include "autograd/device_checks.h"
 #include "autograd/ops/index/index.h"
 #include "models/decoding/decoder_rows.h"
+#include "models/decoding/device_tokens.h"
 #include "models/decoding/generate.h"
 #include "models/decoding/generation_batch.h"
 #include "models/heads/length_batches.h"
@@ -15,6 +17,23 @@ Tensor batch_of(const std::vector<std::vector<int64_t>>& sources, int64_t paddin
   std::vector<int64_t> all;
   for (int64_t row = 0; row < std::ssize(sources); ++row) all.push_back(row);
   return padded_rows(sources, all, padding_id);
+}
+
+/// Generates on a GPU without waiting for each token; the first and last tokens may be forced.
+void generate_on_device(EncoderDecoder& model, GenerationBatch& generated, RunningRows& rows, int64_t most,
+                        const std::optional<int64_t>& forced, const GenerateOptions& options) {
+  const bool forced_eos = options.forced_eos.value_or(model.search.forced_eos) && most > 0;
+  const std::vector<size_t> places(rows.places().begin(), rows.places().end());
+  int64_t steps = forced_eos ? most - 1 : most;
+  if (forced && steps > 0) {
+    for (const size_t row : places) generated.append_next(row, *forced);
+    if (options.use_cache) rows.logits();
+    rows.append(full({std::ssize(places), 1}, *forced, i64));
+    --steps;
+  }
+  choose_on_device(generated, rows, model, steps, steps_in_flight(options));
+  if (forced_eos)
+    for (const size_t row : generated.running()) generated.append_next(row, model.options().eos_id);
 }
 
 }  // namespace
@@ -38,6 +57,10 @@ std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std:
   const NoGrad no_grad;
   RunningRows rows(model, batch_of(sources, m.padding_id), bos, options.use_cache);
   const int64_t most = std::min(options.max_new_tokens, m.max_length.value_or(options.max_new_tokens));
+  if (reading_waits(model.device())) {
+    generate_on_device(model, generated, rows, most, forced, options);
+    return generated.finish();
+  }
   const auto running = [&](size_t row) { return !generated.rows()[row].ended; };
   for (int64_t step = 0; step < most && !rows.places().empty(); ++step) {
     const std::vector<size_t> places(rows.places().begin(), rows.places().end());

@@ -4,9 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "autograd/create.h"
+#include "autograd/device_checks.h"
 #include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/index/index.h"
 #include "autograd/ops/kernel_call.h"
+#include "models/decoding/device_tokens.h"
 
 namespace tape::models {
 
@@ -57,10 +61,11 @@ void GenerationBatch::append_next(const std::vector<size_t>& which, const Tensor
   std::vector<size_t> places;
   for (size_t place = 0; place < which.size(); ++place)
     if (!condition || condition(which[place])) places.push_back(place);
+  if (reading_waits(logits.device())) return append_chosen_on_device(which, places, logits);
   const auto vocabulary = static_cast<size_t>(logits.size(1));
   const Tensor values = is_f32_or_f64(logits.dtype()) ? logits : cast(logits, f32);
   std::vector<int64_t> tokens(places.size());
-  run_on_host("generate", values.device(), [&](const KernelCall& at_host) {
+  run_kernels("generate", values.device(), [&](const KernelCall& at_host) {
     dispatch_floating("generate", values.dtype(), [&](auto zero) {
       const auto* const scores = at_host.in<decltype(zero)>(values);
       kernels::run_tasks(std::ssize(places), [&](int64_t task) {
@@ -71,6 +76,20 @@ void GenerationBatch::append_next(const std::vector<size_t>& which, const Tensor
     });
   });
   for (size_t i = 0; i < places.size(); ++i) append_next(which[places[i]], tokens[i]);
+}
+
+void GenerationBatch::append_chosen_on_device(const std::vector<size_t>& which, const std::vector<size_t>& places,
+                                              const Tensor& logits) {
+  if (places.empty()) return;
+  std::vector<size_t> rows;
+  std::vector<int64_t> index;
+  for (const size_t place : places) {
+    rows.push_back(which[place]);
+    index.push_back(static_cast<int64_t>(place));
+  }
+  DeviceTokens tokens(*this, std::move(rows), 0);
+  tokens.choose(places.size() == which.size() ? logits : index_select(logits, 0, from_vector(index)));
+  tokens.deliver(0);
 }
 
 bool GenerationBatch::allows_any() const {

@@ -51,6 +51,11 @@ class GenerationBatch {
   std::vector<Continuation> finish();
 
  private:
+  friend class DeviceTokens;
+
+  /// append_next() for the rows which[places], from logits [which, V] on a GPU.
+  void append_chosen_on_device(const std::vector<size_t>& which, const std::vector<size_t>& places,
+                               const Tensor& logits);
   /// Chooses the next token of a row. Touches no other row, so calls for several rows may run concurrently.
   int64_t choose(size_t row, std::vector<double> scores);
   /// Whether the allowed tokens do not depend on the text so far.

@@ -1,10 +1,32 @@
 #include "models/decoding/greedy.h"
 
 #include "autograd/create.h"
+#include "autograd/device_checks.h"
 #include "base/check.h"
 #include "models/decoding/decoder_rows.h"
+#include "models/decoding/device_tokens.h"
 
 namespace tape::models {
+namespace {
+
+std::vector<std::vector<int64_t>> greedy_on_device(EncoderDecoder& model, const Tensor& src,
+                                                   const GreedyOptions& options) {
+  const GenerateOptions o{.sampling = {.temperature = 0},
+                          .max_new_tokens = options.max_length,
+                          .stop_ids = {{options.eos}},
+                          .seed = 0,
+                          .vocabulary = options.vocabulary};
+  GenerationBatch generated(o, model.options().tgt_vocab, {});
+  for (int64_t row = 0; row < src.size(0); ++row) generated.add({options.bos});
+  RunningRows rows(model, src, options.bos, options.use_cache);
+  choose_on_device(generated, rows, model, o.max_new_tokens, steps_in_flight(o));
+  std::vector<std::vector<int64_t>> found;
+  for (Continuation& text : generated.finish()) found.push_back(std::move(text.tokens));
+  return found;
+}
+
+}  // namespace
+
 std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Tensor& src,
                                                 const GreedyOptions& options) {
   const DeviceScope on_model(model.device());
@@ -14,6 +36,7 @@ std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Ten
     raise(ErrorKind::config, "greedy_decode: vocabulary must be from 0 to the model's {}, got {}", rows_of_model,
           options.vocabulary);
   const NoGrad no_grad;
+  if (reading_waits(model.device())) return greedy_on_device(model, src, options);
   std::vector<std::vector<int64_t>> found(static_cast<size_t>(src.size(0)));
   std::vector<bool> ended(found.size(), false);
   RunningRows rows(model, src, options.bos, options.use_cache);

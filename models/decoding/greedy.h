@@ -14,7 +14,8 @@ struct GreedyOptions {
 };
 
 /// Repeatedly takes the likeliest next token until eos: src [B, S] (i64) -> the tokens of each row, without bos and
-/// eos. The model should be in evaluation mode. Throws Error (config) naming the invalid option.
+/// eos. The model should be in evaluation mode. Throws Error (config) naming the invalid option, and on a GPU (numeric)
+/// for scores that are NaN or infinite.
 std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Tensor& src,
                                                 const GreedyOptions& options = {});
 

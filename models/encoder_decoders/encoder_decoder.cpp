@@ -77,19 +77,19 @@ EncoderDecoder::EncoderDecoder(const EncoderDecoderOptions& o)
   if (o.tie_output) output->weight.tie(tgt_embedding->weight);
 }
 
-Tensor EncoderDecoder::read(Side side, const Tensor& ids, int64_t first) {
+Tensor EncoderDecoder::read(Side side, const Tensor& ids, int64_t first, bool padded) {
   if (ids.rank() != 2) raise(ErrorKind::shape, "{}: ids must be [B, T], got {}", type_name(), to_string(ids.shape()));
   const bool source = side == Side::source;
   Tensor x = (source ? src_embedding : tgt_embedding)(ids);
   if (options_.embedding_scale != 1) x = x * options_.embedding_scale;
-  if (positions) x = with_sinusoids(x, ids, first);
+  if (positions) x = with_sinusoids(x, ids, first, padded);
   if (auto& learned = source ? src_positions : tgt_positions) x = (*learned)(x, first);
   if (auto& norm = source ? src_norm : tgt_norm) x = (*norm)(x);
   return dropout(x);
 }
 
-Tensor EncoderDecoder::with_sinusoids(const Tensor& x, const Tensor& ids, int64_t first) {
-  if (!options_.positions_skip_padding || !any_is_padding(ids)) return (*positions)(x, first);
+Tensor EncoderDecoder::with_sinusoids(const Tensor& x, const Tensor& ids, int64_t first, bool padded) {
+  if (!options_.positions_skip_padding || !padded || !any_is_padding(ids)) return (*positions)(x, first);
   return positions->call(&nn::PositionalEncoding::at, x,
                          nn::positions_skipping_padding(ids, options_.padding_id, first, -1));
 }
@@ -121,14 +121,14 @@ Tensor EncoderDecoder::decode(const Tensor& tgt, const Tensor& memory, const Ten
   return decode(tgt, memory, source_mask(src, options_.padding_id), target_mask(tgt, options_.padding_id));
 }
 
-Tensor EncoderDecoder::decoded_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src) {
+Tensor EncoderDecoder::decoded_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, bool padded) {
   const int64_t past = cache.empty() ? 0 : cache.front().self.length();
-  const Tensor x = read(Side::target, next, past);
+  const Tensor x = read(Side::target, next, past, padded);
   return decoder.call(&nn::Decoder::forward_cached, x, cache, source_mask(src, options_.padding_id));
 }
 
-Tensor EncoderDecoder::decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src) {
-  return logits(decoded_cached(next, cache, src));
+Tensor EncoderDecoder::decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, bool padded) {
+  return logits(decoded_cached(next, cache, src, padded));
 }
 
 bool EncoderDecoder::any_is_padding(const Tensor& tokens) const {

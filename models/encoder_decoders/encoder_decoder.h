@@ -64,7 +64,8 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
   /// decode() with the caller's masks; the causal mask is always applied.
   Tensor decode(const Tensor& tgt, const Tensor& memory, const Mask& src_mask, const Mask& tgt_mask);
   /// Logits [B, T, V] of the next target tokens [B, T], given the earlier ones in the cache (decoder->init_cache()).
-  Tensor decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
+  /// `padded`: whether there may be padding among them, which a GPU waits for if positions skip it.
+  Tensor decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, bool padded = true);
   /// The largest of decode_cached()'s logits at the last of the next tokens and its token [B, 1], or keep_top_k() of
   /// them, without computing all of them (linear_max(), linear_top_k()). Padding is excluded: later positions would not
   /// see it. `words` limits the choice to the first so many ids; 0: all.
@@ -104,9 +105,9 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
  private:
   enum class Side { source, target };
   /// dropout(norm(scale * token + position)), as far as these exist.
-  Tensor read(Side side, const Tensor& ids, int64_t first);
+  Tensor read(Side side, const Tensor& ids, int64_t first, bool padded = true);
   /// x plus the sinusoids of the ids' positions.
-  Tensor with_sinusoids(const Tensor& x, const Tensor& ids, int64_t first);
+  Tensor with_sinusoids(const Tensor& x, const Tensor& ids, int64_t first, bool padded);
   /// Applies the dropout after a stack, if any.
   Tensor given(const Tensor& hidden);
   void check_pair(const Tensor& src, const Tensor& tgt) const;
@@ -114,7 +115,7 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
   Tensor ready(const Tensor& hidden);
   Tensor logits(const Tensor& hidden);
   /// The decoder's output for the next tokens.
-  Tensor decoded_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
+  Tensor decoded_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, bool padded = true);
   bool any_is_padding(const Tensor& tokens) const;
   /// The decoder's output for each target position.
   Tensor decoded(const Tensor& tgt, const Tensor& memory, const Mask& src_mask, const Mask& tgt_mask);

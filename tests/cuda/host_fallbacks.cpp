@@ -20,8 +20,6 @@
 #include "autograd/random.h"
 #include "autograd/tape/op.h"
 #include "base/file.h"
-#include "models/decoders/gpt.h"
-#include "models/decoding/generate.h"
 #include "nn/gradcheck/check.h"
 #include "tests/support/paths.h"
 
@@ -68,9 +66,6 @@ void call_others() {
   unique(arange(3));
   unique(ones({2, 2}), 0);
   isclose(arange(3, i64), arange(3, i64));
-  models::Gpt model({.vocab = 5, .d_model = 8, .layers = 1, .heads = 2, .max_length = 8});
-  model.eval();
-  models::generate(model, {{1, 2}}, {.sampling = {.temperature = 1, .repetition_penalty = 2}, .max_new_tokens = 2});
 }
 
 Names counted(const std::function<void()>& calls) {

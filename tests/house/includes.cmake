@@ -58,7 +58,8 @@ set(internal autograd/arena.h autograd/device_memory.h autograd/normal_quantile.
   autograd/ops/norm/channel_norm.h autograd/ops/reduce/reduction_plan.h autograd/ops/reduce/totals.h
   autograd/ops/shape/extents.h models/adapters/config.h models/adapters/initialization.h
   models/decoders/rotary_config.h models/decoding/decoder_rows.h
-  models/decoding/generation_batch.h models/encoder_decoders/fairseq_family.h
+  models/decoding/device_tokens.h models/decoding/generation_batch.h models/decoding/host_ids.h
+  models/encoder_decoders/fairseq_family.h
   models/encoder_decoders/transformer_json.h models/encoders/architectures.h models/encoders/encoder_family.h
   models/encoders/encoder_folder.h models/encoders/encoder_sizes.h models/folders/config_keys.h
   models/folders/config_reader.h models/folders/family.h models/folders/family_of.h models/folders/folder_loading.h

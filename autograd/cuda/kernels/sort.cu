@@ -1,20 +1,8 @@
 // Kernels of the sorting entries of IndexKernels (autograd/kernels/index/index.h). Elements are numbered line by line,
 // e = (o inner + i) size + s, and sorted by value and then by line (radix_sort.cu).
-#include "autograd/cuda/kernels/device.h"
+#include "autograd/cuda/kernels/ordered_key.h"
 
 namespace {
-
-/// A key that orders values as numbers, 0 and -0 alike, with NaN last.
-__device__ uint64_t key_of(float x) {
-  if (x != x) return UINT32_MAX;
-  const uint32_t bits = __float_as_uint(x == 0 ? 0.0F : x);
-  return bits >> 31 ? ~bits : bits | 0x80000000U;
-}
-__device__ uint64_t key_of(double x) {
-  if (x != x) return UINT64_MAX;
-  const auto bits = static_cast<uint64_t>(__double_as_longlong(x == 0 ? 0.0 : x));
-  return bits >> 63 ? ~bits : bits | (uint64_t{1} << 63);
-}
 
 /// Position in [outer, size, inner] of element s of a line.
 __device__ int64_t place_of(int64_t line, int64_t s, int64_t size, int64_t inner) {

@@ -78,6 +78,7 @@ Mask Mask::structure() const {
 }
 
 Mask Mask::slice_keys(int64_t first) const {
+  if (first == 0) return *this;
   const auto cut = [first](const Tensor& x) {
     return x.defined() && x.rank() > 0 && x.size(-1) != 1 ? slice(x, -1, {.start = first}) : x;
   };

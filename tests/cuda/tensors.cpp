@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
+#include "autograd/cuda/context.h"
 #include "autograd/custom.h"
+#include "autograd/device_memory.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/io/npy.h"
 #include "autograd/kernels/runtime/common/missing.h"
@@ -40,6 +42,17 @@ TEST_F(CudaTensors, MoveBetweenDevices) {
   EXPECT_TRUE(y.to(cuda).is(y));
   EXPECT_EQ(y.to_vector<double>(), (std::vector<double>{1, 2, 3, 4}));
   EXPECT_EQ(sum(y).item(), 10);
+}
+
+TEST_F(CudaTensors, AreCopiedToTheHostAsTheyWereWithoutWaiting) {
+  Tensor x = tensor({1, 2, 3}).to(cuda);
+  const int64_t waits = cuda_device::waits();
+  const device_memory::HostCopy copy(cuda, x.device_raw(), 3 * sizeof(float));
+  x.fill_(7);
+  const auto* const values = static_cast<const float*>(copy.wait());
+  EXPECT_EQ(std::vector<float>(values, values + 3), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(cuda_device::waits(), waits);
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>(3, 7));
 }
 
 /// The lines of docs/guide/cuda.md.

@@ -47,9 +47,9 @@ TEST_F(CudaTensors, MoveBetweenDevices) {
 TEST_F(CudaTensors, AreCopiedToTheHostAsTheyWereWithoutWaiting) {
   Tensor x = tensor({1, 2, 3}).to(cuda);
   const int64_t waits = cuda_device::waits();
-  const device_memory::HostCopy copy(cuda, x.device_raw(), 3 * sizeof(float));
+  const auto copy = device_memory::begin_to_host(cuda, x.device_raw(), 3 * sizeof(float));
   x.fill_(7);
-  const auto* const values = static_cast<const float*>(copy.wait());
+  const auto* const values = static_cast<const float*>(copy->wait());
   EXPECT_EQ(std::vector<float>(values, values + 3), (std::vector<float>{1, 2, 3}));
   EXPECT_EQ(cuda_device::waits(), waits);
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(3, 7));

@@ -206,7 +206,7 @@ bool multiply(const BlasProduct& product, const BlasOperands& operands) {
   std::unique_lock lock(blas_mutex());
   const uint32_t generation = blas_generation();
   if (!c.blas || c.blas->generation() != generation) {
-    flush_work(c, ListEnd::other);  // which may have products of the functions before
+    if (c.blas) flush_work(c, ListEnd::other);  // which may have products of the functions before
     c.blas.reset();
     c.blas = std::make_unique<BlasContext>(c, blas(), generation);
   }

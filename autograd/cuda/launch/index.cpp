@@ -1,5 +1,8 @@
 #include "autograd/kernels/index/index.h"
 
+#include <algorithm>
+
+#include "autograd/cuda/kernels/added_slices.h"
 #include "autograd/cuda/launch/radix_sort.h"
 
 namespace tape::kernels::cuda {
@@ -7,6 +10,9 @@ namespace {
 
 constinit const Kernel kSliceKeys("slice_keys"), kScatterKeys("scatter_keys");
 constinit const FloatKernels kAddSlices = TAPE_FLOAT_KERNELS(add_slices), kScatterAdd = TAPE_FLOAT_KERNELS(scatter_add);
+constinit const FloatKernels kAddFewSlices = TAPE_FLOAT_KERNELS(add_few_slices);
+constinit const FloatKernels kAddSliceChunks = TAPE_FLOAT_KERNELS(add_slice_chunks);
+constinit const FloatKernels kAddPartialSlices = TAPE_FLOAT_KERNELS(add_partial_slices);
 constinit const FloatKernels kScatterMul = TAPE_FLOAT_KERNELS(scatter_mul), kTriangle = TAPE_FLOAT_KERNELS(triangle);
 constinit const FloatKernels kSortKeys = TAPE_FLOAT_KERNELS(sort_keys);
 constinit const FloatKernels kSortedValues = TAPE_FLOAT_KERNELS(sorted_values);
@@ -17,12 +23,24 @@ constinit const FloatKernels kScatterMax = TAPE_FLOAT_KERNELS(scatter_max),
 
 template <class T>
 void add_at(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y) {
+  constexpr int64_t kFewSlices = 2048, kFewLooks = 1 << 20;  // of a thread, and of all for a column
   const int64_t n = outer * count * inner;
   if (size == 0 || n == 0) return;
+  if (outer == 1 && count <= kFewSlices && count * size <= kFewLooks) {
+    const cuda_device::Grid blocks{static_cast<uint32_t>(quotient_up(inner, 32)),
+                                   static_cast<uint32_t>(std::min<int64_t>(size, 65535))};
+    return kAddFewSlices.of<T>()(blocks, {32, AddedSlices::kParts}, size, inner, count, index, y, x);
+  }
   RadixSort lines(count);
   launch_elements(kSliceKeys, count, count, index, lines.keys());
   if (count > 1) lines.sort(static_cast<uint64_t>(size));
   const uint64_t* keys = lines.keys();
+  if (outer == 1) {
+    const int64_t chunks = quotient_up(count, AddedSlices::kChunk), threads = chunks * inner;
+    const DeviceScratch<T> partial(2 * threads);
+    launch_elements(kAddSliceChunks.of<T>(), threads, threads, inner, count, keys, lines.order(), y, x, partial.get());
+    return launch_elements(kAddPartialSlices.of<T>(), threads, threads, inner, count, keys, partial.constant(), x);
+  }
   launch_elements(kAddSlices.of<T>(), n, n, size, inner, count, keys, lines.order(), y, x);
 }
 

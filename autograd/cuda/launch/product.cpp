@@ -175,10 +175,12 @@ void sum_rows(const Gemm& s, const T* a) {
     launch_elements(kHalfRowSums.of<T, C>(), s.m, s.k, s.m, s.lda, a, sums);
 }
 
-/// A product of halves with the sums of rows by one call of cuBLASLt. Those of floats could be sums of rounded values.
+/// A product with the sums of rows by one call of cuBLASLt. The sums may be those of the values that it rounds operands
+/// to, which is right where the precision allows it.
 template <class T, class C>
 bool multiply_and_sum(const Gemm& s, const T* a, const T* b, C* c) {
-  if (std::is_floating_point_v<T> || s.k == 0) return false;
+  const bool exact = std::is_same_v<T, double> || (std::is_same_v<T, float> && s.precision == MatmulPrecision::highest);
+  if (exact || s.k == 0) return false;
   return cuda_device::multiply(column_major<T, C>(s),
                                {.a = b, .b = a, .bias = nullptr, .d = c, .sums_of_b = s.row_sums_a});
 }

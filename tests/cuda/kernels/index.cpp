@@ -1,5 +1,7 @@
 #include "autograd/kernels/index/index.h"
 
+#include <cmath>
+
 #include "tests/cuda/kernels/beside_cpu.h"
 
 namespace tape::kernels {
@@ -7,9 +9,23 @@ namespace {
 using namespace beside_cpu;
 
 // Few places and many values; more places than one digit of the sort has; more than one tile of it.
-const AxisShape kIndexShapes[] = {{1, 1, 1, 1},  {1, 3, 1, 1000},   {3, 7, 31, 5},    {2, 5, 1, 33},
-                                  {4, 3, 33, 0}, {0, 3, 2, 4},      {2, 3, 0, 4},     {2, 0, 3, 0},
-                                  {1, 9, 40, 1}, {1, 70000, 1, 31}, {1, 600, 1, 5000}};
+const AxisShape kIndexShapes[] = {{1, 1, 1, 1},
+                                  {1, 3, 1, 1000},
+                                  {3, 7, 31, 5},
+                                  {2, 5, 1, 33},
+                                  {4, 3, 33, 0},
+                                  {0, 3, 2, 4},
+                                  {2, 3, 0, 4},
+                                  {2, 0, 3, 0},
+                                  {1, 9, 40, 1},
+                                  {1, 70000, 1, 31},
+                                  {1, 600, 1, 5000},
+                                  // Without sorting; sums of keys in many chunks of sorted slices, and in few.
+                                  {1, 65, 70, 300},
+                                  {1, 3, 5, 5000},
+                                  {1, 2, 33, 2112},
+                                  {1, 1, 2, 2500},
+                                  {1, 5000, 3, 2049}};
 
 template <class T>
 class CudaIndex : public KernelTest<T> {
@@ -43,11 +59,6 @@ TYPED_TEST(CudaIndex, RepeatedIndicesAreCombinedInOrder) {
           this->device, o.x_values, [&](T* x) { cpu(x, o.index_values.data(), o.y_values.data()); },
           [&](T* x) { gpu(x, o.index_device.constant(), o.y_device.constant()); });
     };
-    const auto add_at = [&](const IndexKernels<T>& kernels) {
-      return [&](T* x, const int64_t* index, const T* y) {
-        kernels.add_at(s.outer, s.size, s.inner, x, s.count, index, y);
-      };
-    };
     const auto scatter_add = [&](const IndexKernels<T>& kernels) {
       return [&](T* x, const int64_t* index, const T* y) {
         kernels.scatter_add(s.outer, s.size, s.inner, x, x, s.count, index, y);
@@ -63,7 +74,6 @@ TYPED_TEST(CudaIndex, RepeatedIndicesAreCombinedInOrder) {
         kernels.scatter_extremum(s.outer, s.size, s.inner, x, s.count, index, y, largest);
       };
     };
-    expect_same(add_at(this->cpu()), add_at(this->gpu()));
     expect_same(scatter_add(this->cpu()), scatter_add(this->gpu()));
     expect_same(scatter_mul(this->cpu()), scatter_mul(this->gpu()));
     expect_same(scatter_extremum(this->cpu(), true), scatter_extremum(this->gpu(), true));
@@ -78,6 +88,27 @@ TYPED_TEST(CudaIndex, RepeatedIndicesAreCombinedInOrder) {
           this->gpu().scatter_add(s.outer, s.size, s.inner, o.x_device.get(), sums, s.count, o.index_device.get(),
                                   o.y_device.get());
         });
+  }
+}
+
+/// The CPU adds in the order of the index; a GPU adds parts of it, or of what sorting made neighbors.
+TYPED_TEST(CudaIndex, AddsSlices) {
+  using T = TypeParam;
+  for (const AxisShape& s : kIndexShapes) {
+    SCOPED_TRACE(text(s));
+    Array<T> x = random_values<T>(s.outer * s.size * s.inner, 1), y = random_values<T>(s.outer * s.count * s.inner, 2);
+    if (y.size() > 10) y[3] = static_cast<T>(kInf), y[8] = static_cast<T>(kNan);
+    const std::vector<int64_t> index = random_integers(s.count, 0, std::max<int64_t>(s.size, 1), 3);
+    Array<T> expected = x;
+    this->cpu().add_at(s.outer, s.size, s.inner, expected.data(), s.count, index.data(), y.data());
+    const DeviceArray<T> from(y);
+    const DeviceArray<int64_t> index_device(index);
+    const auto actual = this->on_device([&] {
+      const DeviceArray<T> sums(x);
+      this->gpu().add_at(s.outer, s.size, s.inner, sums.get(), s.count, index_device.constant(), from.constant());
+      return sums.values();
+    });
+    expect_close(actual, expected, "add_at", std::sqrt(static_cast<double>(s.count + 1)));
   }
 }
 

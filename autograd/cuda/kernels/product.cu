@@ -56,18 +56,16 @@ __device__ void product_to_sums(ProductShape s, Broadcast plan, const T* a, cons
   product<T, Sum<T>>(s, plan, a, b, bias, c);
 }
 
-/// sums [columns] of x [rows, columns], whose rows are `step` values apart.
-template <class T, class C = T>
-__device__ void half_row_sums(int64_t rows, int64_t columns, int64_t step, const T* x, C* sums) {
-  for (int64_t column = thread_of_grid(); column < columns; column += threads_of_grid()) {
-    float sum = 0;
-    for (int64_t row = 0; row < rows; ++row) sum += static_cast<float>(x[row * step + column]);
-    sums[column] = static_cast<C>(sum);
-  }
-}
+/// sums [parts, columns] of `chunk` rows of x [rows, columns] each, whose rows are `step` values apart.
 template <class T>
-__device__ void half_row_sums_to_sums(int64_t rows, int64_t columns, int64_t step, const T* x, Sum<T>* sums) {
-  half_row_sums<T, Sum<T>>(rows, columns, step, x, sums);
+__device__ void half_row_sums(int64_t n, int64_t rows, int64_t columns, int64_t step, int64_t chunk, const T* x,
+                              float* sums) {
+  for (int64_t e = thread_of_grid(); e < n; e += threads_of_grid()) {
+    const int64_t first = e / columns * chunk, end = min(rows, first + chunk);
+    float sum = 0;
+    for (int64_t row = first; row < end; ++row) sum += static_cast<float>(x[row * step + e % columns]);
+    sums[e] = sum;
+  }
 }
 
 }  // namespace
@@ -76,14 +74,13 @@ __device__ void half_row_sums_to_sums(int64_t rows, int64_t columns, int64_t ste
 TAPE_EXPORT(product, TAPE_PRODUCT_PARAMETERS, (s, plan, a, b, bias, c))
 TAPE_EXPORT_TYPE(product_f16, product, tape::Half, TAPE_PRODUCT_PARAMETERS, (s, plan, a, b, bias, c))
 TAPE_EXPORT_TYPE(product_bf16, product, tape::BFloat16, TAPE_PRODUCT_PARAMETERS, (s, plan, a, b, bias, c))
-TAPE_EXPORT_TYPE(half_row_sums_f16, half_row_sums, tape::Half,
-                 (int64_t rows, int64_t columns, int64_t step, const T* x, T* sums), (rows, columns, step, x, sums))
-TAPE_EXPORT_TYPE(half_row_sums_bf16, half_row_sums, tape::BFloat16,
-                 (int64_t rows, int64_t columns, int64_t step, const T* x, T* sums), (rows, columns, step, x, sums))
+#define TAPE_SUM_PARAMETERS \
+  (int64_t n, int64_t rows, int64_t columns, int64_t step, int64_t chunk, const T* x, float* sums)
+TAPE_EXPORT_TYPE(half_row_sums_f16, half_row_sums, tape::Half, TAPE_SUM_PARAMETERS,
+                 (n, rows, columns, step, chunk, x, sums))
+TAPE_EXPORT_TYPE(half_row_sums_bf16, half_row_sums, tape::BFloat16, TAPE_SUM_PARAMETERS,
+                 (n, rows, columns, step, chunk, x, sums))
 // With results in f32.
 TAPE_EXPORT_TYPE(product_bf16_f32, product_to_sums, tape::BFloat16,
                  (ProductShape s, Broadcast plan, const T* a, const T* b, const Sum<T>* bias, Sum<T>* c),
                  (s, plan, a, b, bias, c))
-TAPE_EXPORT_TYPE(half_row_sums_bf16_f32, half_row_sums_to_sums, tape::BFloat16,
-                 (int64_t rows, int64_t columns, int64_t step, const T* x, Sum<T>* sums),
-                 (rows, columns, step, x, sums))

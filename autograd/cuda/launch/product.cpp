@@ -6,6 +6,7 @@
 #include "autograd/cuda/kernels/skinny_shape.h"
 #include "autograd/cuda/launch/broadcast.h"
 #include "autograd/cuda/launch/lines.h"
+#include "autograd/kernels/elementwise/common/cast.h"
 #include "autograd/kernels/product/common/gemm.h"
 #include "autograd/kernels/runtime/common/work.h"
 
@@ -40,7 +41,7 @@ struct ProductKernel {
       return halves.of<T, C>();
   }
 };
-constinit const HalfKernels kHalfRowSums = TAPE_HALF_KERNELS(half_row_sums);
+constinit const Kernel kHalfRowSumsF16("half_row_sums_f16"), kHalfRowSumsBf16("half_row_sums_bf16");
 constinit const ProductKernel kSmallProduct{TAPE_FLOAT_KERNELS(product), TAPE_HALF_KERNELS(product)},
     kProductTiles{TAPE_FLOAT_KERNELS(product_tiles), TAPE_HALF_KERNELS(product_tiles)};
 
@@ -165,6 +166,22 @@ void multiply_batches(const Gemm& s, const Broadcast& plan, int longest, const T
   }
 }
 
+/// The same for halves, in parts that are summed in f32.
+template <class T, class C>
+void sum_half_rows(const Gemm& s, const T* a, C* sums) {
+  constexpr int64_t kRows = 128;
+  const int64_t parts = quotient_up(s.k, kRows), n = parts * s.m;
+  const DeviceScratch<float> partial(n), total(std::is_same_v<C, float> ? 0 : s.m);
+  launch_elements(std::is_same_v<T, Half> ? kHalfRowSumsF16 : kHalfRowSumsBf16, n, n, s.k, s.m, s.lda, kRows, a,
+                  partial.get());
+  if constexpr (std::is_same_v<C, float>) {
+    sum_of_rows(parts, s.m, s.m, partial.constant(), sums);
+  } else {
+    sum_of_rows(parts, s.m, s.m, partial.constant(), total.get());
+    casts.cast(Element::f32, std::is_same_v<C, Half> ? Element::f16 : Element::bf16, s.m, total.constant(), sums);
+  }
+}
+
 /// The sums of the rows of op(A), which is transposed: its rows are the columns of A.
 template <class T, class C>
 void sum_rows(const Gemm& s, const T* a) {
@@ -172,7 +189,7 @@ void sum_rows(const Gemm& s, const T* a) {
   if constexpr (std::is_floating_point_v<T>)
     sum_of_rows(s.k, s.m, s.lda, a, sums);
   else
-    launch_elements(kHalfRowSums.of<T, C>(), s.m, s.k, s.m, s.lda, a, sums);
+    sum_half_rows(s, a, sums);
 }
 
 /// A product with the sums of rows by one call of cuBLASLt. The sums may be those of the values that it rounds operands

@@ -165,9 +165,9 @@ Step time_steps(int steps, MatmulPrecision precision) {
   for (int step = 0; step < steps; ++step) {
     calls = {};
     const auto start = std::chrono::steady_clock::now();
+    optimizer.zero_grad();
     const Tensor batch = ids.to(cuda);
     const Tensor loss = model.loss(slice(batch, 1, {.end = kLength}), slice(batch, 1, {.start = 1}));
-    optimizer.zero_grad();
     loss.backward();
     optim::clip_grad_norm(model.parameters(), 1.0);
     optimizer.step();

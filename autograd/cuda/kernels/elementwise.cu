@@ -57,27 +57,28 @@ __device__ void accumulate(int64_t n, const T* x, Compute<T> scale, T* y) {
 }  // namespace
 
 /// out = expression of x = a and y = b, broadcast.
-#define TAPE_PAIRS(name, Out, expression)                                             \
-  namespace {                                                                         \
-  template <class T>                                                                  \
-  __device__ void name(int64_t n, Broadcast plan, const T* a, const T* b, Out* out) { \
-    for_pairs(n, plan, a, b, out, [](T x, T y) -> Out { return expression; });        \
-  }                                                                                   \
-  }                                                                                   \
-  TAPE_EXPORT(name, (int64_t n, Broadcast plan, const T* a, const T* b, Out* out), (n, plan, a, b, out))
+#define TAPE_PAIRS(name, Out, expression)                                                          \
+  namespace {                                                                                      \
+  template <class T>                                                                               \
+  __device__ void name(int64_t n, int64_t row, Broadcast plan, const T* a, const T* b, Out* out) { \
+    for_pairs(n, row, plan, a, b, out, [](T x, T y) -> Out { return expression; });                \
+  }                                                                                                \
+  }                                                                                                \
+  TAPE_EXPORT(name, (int64_t n, int64_t row, Broadcast plan, const T* a, const T* b, Out* out),    \
+              (n, row, plan, a, b, out))
 /// The same with results of T, for bf16 too.
-#define TAPE_PAIRS_WITH_BF16(name, expression)                                                            \
-  TAPE_PAIRS(name, T, expression)                                                                         \
-  namespace {                                                                                             \
-  __device__ void name(int64_t n, Broadcast plan, const bf16* a, const bf16* b, bf16* out) {              \
-    for_pairs(n, plan, a, b, out, [](bf16 left, bf16 right) {                                             \
-      const float x = to_float(left), y = to_float(right);                                                \
-      return to_bf16(expression);                                                                         \
-    });                                                                                                   \
-  }                                                                                                       \
-  }                                                                                                       \
-  TAPE_EXPORT_AS(name##_bf16, name, (int64_t n, Broadcast plan, const bf16* a, const bf16* b, bf16* out), \
-                 (n, plan, a, b, out))
+#define TAPE_PAIRS_WITH_BF16(name, expression)                                                                         \
+  TAPE_PAIRS(name, T, expression)                                                                                      \
+  namespace {                                                                                                          \
+  __device__ void name(int64_t n, int64_t row, Broadcast plan, const bf16* a, const bf16* b, bf16* out) {              \
+    for_pairs(n, row, plan, a, b, out, [](bf16 left, bf16 right) {                                                     \
+      const float x = to_float(left), y = to_float(right);                                                             \
+      return to_bf16(expression);                                                                                      \
+    });                                                                                                                \
+  }                                                                                                                    \
+  }                                                                                                                    \
+  TAPE_EXPORT_AS(name##_bf16, name, (int64_t n, int64_t row, Broadcast plan, const bf16* a, const bf16* b, bf16* out), \
+                 (n, row, plan, a, b, out))
 TAPE_PAIRS_WITH_BF16(binary_add, x + y)
 TAPE_PAIRS_WITH_BF16(binary_sub, x - y)
 TAPE_PAIRS_WITH_BF16(binary_mul, x* y)

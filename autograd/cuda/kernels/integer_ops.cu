@@ -75,14 +75,15 @@ __device__ void any_true(int64_t outer, int64_t size, int64_t inner, const bool*
 }  // namespace
 
 /// out = expression of x = a and y = b, broadcast.
-#define TAPE_PAIRS(name, Out, expression)                                                                     \
-  namespace {                                                                                                 \
-  __device__ void name(int64_t n, Broadcast plan, const int64_t* a, const int64_t* b, Out* out) {             \
-    for_pairs(n, plan, a, b, out, [](int64_t x, int64_t y) -> Out { return expression; });                    \
-  }                                                                                                           \
-  }                                                                                                           \
-  TAPE_EXPORT_AS(name##_i64, name, (int64_t n, Broadcast plan, const int64_t* a, const int64_t* b, Out* out), \
-                 (n, plan, a, b, out))
+#define TAPE_PAIRS(name, Out, expression)                                                                      \
+  namespace {                                                                                                  \
+  __device__ void name(int64_t n, int64_t row, Broadcast plan, const int64_t* a, const int64_t* b, Out* out) { \
+    for_pairs(n, row, plan, a, b, out, [](int64_t x, int64_t y) -> Out { return expression; });                \
+  }                                                                                                            \
+  }                                                                                                            \
+  TAPE_EXPORT_AS(name##_i64, name,                                                                             \
+                 (int64_t n, int64_t row, Broadcast plan, const int64_t* a, const int64_t* b, Out* out),       \
+                 (n, row, plan, a, b, out))
 TAPE_PAIRS(binary_add, int64_t, sum_of(x, y))
 TAPE_PAIRS(binary_sub, int64_t, difference_of(x, y))
 TAPE_PAIRS(binary_mul, int64_t, product_of(x, y))

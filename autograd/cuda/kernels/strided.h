@@ -46,10 +46,31 @@ __device__ TAPE_INLINE void for_broadcast(int64_t n, const tape::kernels::Broadc
     for_offsets<3>(n, plan.rank, plan.sizes, {plan.strides[0], plan.strides[1], plan.strides[2]}, visit);
 }
 
-/// out = f(a, b), broadcast.
+/// out = f(a, b), broadcast. `row` is the last size, if adjacent elements of a row are adjacent in both operands, else
+/// 0.
 template <class T, class Out, class F>
-__device__ TAPE_INLINE void for_pairs(int64_t n, const tape::kernels::Broadcast& plan, const T* a, const T* b, Out* out,
-                                      const F& f) {
-  if (plan.rank <= 1 && plan.strides[0][0] == 1 && plan.strides[1][0] == 1) return map_pairs(n, a, b, out, f);
-  for_broadcast<2>(n, plan, [&](int64_t i, const int64_t(&at)[2]) { out[i] = f(a[at[0]], b[at[1]]); });
+__device__ TAPE_INLINE void for_pairs(int64_t n, int64_t row, const tape::kernels::Broadcast& plan, const T* a,
+                                      const T* b, Out* out, const F& f) {
+  if (row == n) return map_pairs(n, a, b, out, f);
+  constexpr int kSize = kPackSize<T, Out>;
+  if (row == 0 || row % kSize != 0 || !has_packs<kSize>(out)) {
+    for_broadcast<2>(n, plan, [&](int64_t i, const int64_t(&at)[2]) { out[i] = f(a[at[0]], b[at[1]]); });
+    return;
+  }
+  for (int64_t i = thread_of_grid() * kSize; i < n; i += threads_of_grid() * kSize) {
+    int64_t at[2];
+    if (n <= INT32_MAX)
+      offsets_of<uint32_t>(i, plan.rank, plan.sizes, {plan.strides[0], plan.strides[1]}, at);
+    else
+      offsets_of<uint64_t>(i, plan.rank, plan.sizes, {plan.strides[0], plan.strides[1]}, at);
+    const T *const left = a + at[0], *const right = b + at[1];
+    Pack<Out, kSize> results;
+    if (has_packs<kSize>(left) && has_packs<kSize>(right)) {
+      const Pack<T, kSize> x = load_pack<kSize>(left), y = load_pack<kSize>(right);
+      TAPE_UNROLL for (int j = 0; j < kSize; ++j) results.values[j] = f(x.values[j], y.values[j]);
+    } else {
+      TAPE_UNROLL for (int j = 0; j < kSize; ++j) results.values[j] = f(left[j], right[j]);
+    }
+    store_pack(out + i, results);
+  }
 }

@@ -19,14 +19,15 @@ void launch_broadcast(const Kernel& kernel, const Broadcast& plan, A... argument
   launch_elements(kernel, n, n, plan, arguments...);
 }
 
-/// The same for a kernel of two operands, which takes packs if neither is repeated (for_pairs() of kernels/strided.h).
+/// The same for a kernel of two operands, which takes packs where both have rows (for_pairs() of kernels/strided.h).
 template <class T, class Out>
 void launch_pairs(const Kernel& kernel, const Broadcast& plan, const T* a, const T* b, Out* out) {
   const int64_t n = count(plan);
-  if (plan.rank <= 1 && plan.strides[0][0] == 1 && plan.strides[1][0] == 1)
-    launch_packs(kernel, n, sizeof(T), plan, a, b, out);
+  const int last = plan.rank - 1;
+  if (last >= 0 && plan.strides[0][last] == 1 && plan.strides[1][last] == 1)
+    launch_packs(kernel, n, sizeof(T), plan.sizes[last], plan, a, b, out);
   else
-    launch_elements(kernel, n, n, plan, a, b, out);
+    launch_elements(kernel, n, n, int64_t{0}, plan, a, b, out);
 }
 
 /// out = c ? a : b, broadcast, for elements of 1, 2, 4 or 8 bytes.

@@ -78,6 +78,19 @@ bool as_transpose(Layouts& plan) {
   return true;
 }
 
+/// Makes units of twice the size of the elements, if rows consist of such.
+bool widen(Layouts& plan) {
+  const int last = plan.from.rank - 1;
+  if (plan.from.strides[last] != 1 || plan.to.strides[last] != 1 || plan.from.sizes[last] % 2 != 0) return false;
+  for (int d = 0; d < last; ++d)
+    if (plan.from.strides[d] % 2 != 0 || plan.to.strides[d] % 2 != 0) return false;
+  for (Strided* const side : {&plan.from, &plan.to}) {
+    side->sizes[last] /= 2;
+    for (int d = 0; d < last; ++d) side->strides[d] /= 2;
+  }
+  return true;
+}
+
 template <class E>
 void launch_copy(int64_t n, Layouts plan, const void* from, void* to) {
   const auto* x = static_cast<const E*>(from);
@@ -99,11 +112,15 @@ void with_size(int64_t element_size, const F& function) {
 }
 
 void copy_places(const Strided& from, const Strided& to, int64_t element_size, const void* x, void* y) {
-  const int64_t n = count(from);
+  int64_t n = count(from);
   if (n == 0) return;
-  const Layouts plan = merged(from, to);
+  Layouts plan = merged(from, to);
   if (plan.from.rank == 0 || (plan.from.rank == 1 && plan.from.strides[0] == 1 && plan.to.strides[0] == 1))
     return cuda_device::copy_on_device(y, x, n * element_size);
+  while (element_size < 8 && begin_at_multiples(2 * element_size, x, y) && widen(plan)) {
+    element_size *= 2;
+    n /= 2;
+  }
   with_size(element_size, [&](auto element) { launch_copy<decltype(element)>(n, plan, x, y); });
 }
 

@@ -72,6 +72,12 @@ struct SizedKernels {
 #define TAPE_SIZED_KERNELS(name) \
   { Kernel(#name "_8"), Kernel(#name "_16"), Kernel(#name "_32"), Kernel(#name "_64") }
 
+/// Whether arrays begin at multiples of `bytes`, a power of two.
+template <class... Arrays>
+bool begin_at_multiples(int64_t bytes, const Arrays*... arrays) {
+  return ((reinterpret_cast<uintptr_t>(arrays) % static_cast<uintptr_t>(bytes) == 0) && ...);
+}
+
 /// Device memory for the kernels of one call. It can be freed before they have run, since later users of the memory run
 /// after them.
 template <class T>

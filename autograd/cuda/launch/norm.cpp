@@ -20,14 +20,12 @@ constinit const ValueKernels kLayerNormRowsBackward = TAPE_VALUE_KERNELS(layer_n
 constinit const ValueKernels kRmsNormRowsBackward = TAPE_VALUE_KERNELS(rms_norm_rows_backward);
 constinit const FloatKernels kNormParameterTotals = TAPE_FLOAT_KERNELS(norm_parameter_totals);
 
-bool begins_a_pack(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }
-
 /// Number of threads that hold a row of norm_rows.cu in registers; 0 if they cannot.
 template <class T, class... Arrays>
 int64_t threads_of_row(int64_t rows, int64_t cols, const Arrays*... arrays) {
   constexpr int64_t kWidth = 16 / sizeof(T), kOfThread = kWidth * NormRows::packs(sizeof(T));
   if (rows == 0 || cols == 0 || cols % kWidth != 0 || cols > kOfThread * NormRows::kMostThreads) return 0;
-  if (!(begins_a_pack(arrays) && ...)) return 0;
+  if (!begin_at_multiples(16, arrays...)) return 0;
   return cols <= kOfThread * 32 ? 32 : NormRows::kMostThreads;
 }
 

@@ -19,6 +19,11 @@ constexpr uint8_t kAllOnes = 0xff;  // each byte of -1
 
 void take_slices(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
                  const int64_t* index, void* y) {
+  // In units of up to 8 bytes.
+  while (element_size < 8 && inner % 2 == 0 && begin_at_multiples(2 * element_size, x, y)) {
+    element_size *= 2;
+    inner /= 2;
+  }
   const int64_t n = outer * count * inner;
   launch_elements(kTake.of(element_size), n, n, size, inner, x, count, index, y);
 }

@@ -8,6 +8,7 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/dropout.h"
 #include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/index/index.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "tests/cuda/test_device.h"
@@ -62,6 +63,45 @@ TEST_P(CudaPacks, GiveTheCpusGradients) {
     relu(x_there).backward({.gradient = b_there});
     EXPECT_TRUE(tensors_equal(x_there.grad().to(cpu), x.grad()));
   });
+}
+
+/// Rows that an operand repeats, of whole packs and not, which begin anywhere within one.
+TEST_P(CudaPacks, RepeatRows) {
+  for (int schedule = 0; schedule < 3; ++schedule) {
+    device.set_schedule(schedule);
+    for (const int64_t width : {1, 3, 4, 8, 16, 24, 31, 32})
+      for (const int64_t skipped : {0, 1}) {
+        SCOPED_TRACE(testing::Message() << "rows of " << width << " after " << skipped);
+        const Tensor a = cast(randn({5 + skipped, 3, width}), GetParam()),
+                     b = cast(randn({3 + skipped, width}), GetParam());
+        const auto sums = [&](const Tensor& x, const Tensor& y) {
+          const Tensor rows = slice(x, 0, {.start = skipped}), repeated = slice(y, 0, {.start = skipped});
+          return Tensors{(rows + repeated).to(cpu), (repeated * rows).to(cpu), (rows - select(repeated, 0, 1)).to(cpu),
+                         gt(rows, repeated).to(cpu), (rows * slice(repeated, 1, {.end = 1})).to(cpu)};
+        };
+        const Tensors here = sums(a, b), there = sums(a.to(cuda), b.to(cuda));
+        for (size_t i = 0; i < here.size(); ++i) EXPECT_TRUE(tensors_equal(there[i], here[i])) << i;
+      }
+  }
+}
+
+/// Copies and choices of rows in units of several elements.
+TEST_P(CudaPacks, CopyRows) {
+  for (const int64_t width : {1, 2, 3, 4, 6, 8, 12})
+    for (const int64_t skipped : {0, 1, 2}) {
+      SCOPED_TRACE(testing::Message() << "rows of " << width << " after " << skipped);
+      const Tensor a = cast(randn({7, 4, width + 4}), GetParam());
+      const Tensor index = tensor({2, 0, 0, 3}, i64);
+      const auto copies = [&](const Tensor& x) {
+        const Tensor part = slice(x, 0, {.start = skipped});
+        return Tensors{slice(part, 2, {.start = skipped, .end = skipped + width}).to(cpu),
+                       transpose(slice(part, 2, {.end = width}), 0, 1).to(cpu),
+                       index_select(part, 0, index.to(x.device())).to(cpu),
+                       index_select(reshape(part, {part.size(0) * 4, width + 4}), 0, index.to(x.device())).to(cpu)};
+      };
+      const Tensors here = copies(a), there = copies(a.to(cuda));
+      for (size_t i = 0; i < here.size(); ++i) EXPECT_TRUE(tensors_equal(there[i], here[i])) << i;
+    }
 }
 
 TEST_P(CudaPacks, DropTheElementsThatTheCpuDrops) {

@@ -6,7 +6,9 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
+#include "autograd/tape/backward.h"
 #include "autograd/tape/scope.h"
 #include "tests/cuda/test_device.h"
 #include "tests/support/tensors.h"
@@ -74,6 +76,41 @@ TEST_F(CudaBf16Attention, TakesOneKernelForwardAndThreeBackward) {
   const int64_t forward = device_.launches();
   y.backward({.gradient = dy});
   EXPECT_EQ(device_.launches() - forward, 2);  // statistics and the gradient of the query only
+}
+
+TEST_F(CudaBf16Attention, ReadsACache) {
+  manual_seed(1);
+  const auto values = [](const Shape& shape) { return randn(shape).to(bf16); };
+  const Tensor q = values({2, 1, 64}), k = values({3, 10, 32}), v = values({3, 10, 32});
+  const Tensor rows = tensor({{0, 2, 1, 1, 2, 0, 0}, {1, 1, 0, 2, 2, 2, 0}}, i64);
+  for (const Tensor& chosen : {rows, Tensor()}) {
+    const auto there = [](const Tensor& x) { return x.defined() ? x.to(cuda) : x; };
+    const auto cut = [&](const Tensor& x) { return chosen.defined() ? x : slice(x, 0, {.start = 1}); };
+    const auto attend = [&](const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& order) {
+      return multi_head_attention(query, {.key = cut(key), .value = cut(value), .length = 7, .rows = order}, 4,
+                                  {.enable_gqa = true});
+    };
+    const Tensor expected = attend(q, k, v, chosen).to(f32), qt = there(q), kt = there(k), vt = there(v),
+                 rt = there(chosen);
+    const int64_t before = device_.launches();
+    const Tensor actual = attend(qt, kt, vt, rt);
+    // Of the parts of the keys, of the sum over the parts, and of the check of the rows.
+    EXPECT_EQ(device_.launches() - before, chosen.defined() ? 3 : 2);
+    EXPECT_TRUE(tensors_near(actual.to(cpu).to(f32), expected, 0.01));
+  }
+}
+
+TEST_F(CudaBf16Attention, DifferentiatesTwice) {
+  const auto second = [](Device at) {
+    manual_seed(1);
+    const Tensor x = randn({1, 9, 32}).to(bf16).to(at).requires_grad_();
+    const Tensor y = multi_head_attention(x, x, x, 2, {.mask = Mask::causal()});
+    const Tensor first = grad({sum(square(y.to(f32)))}, {x}, {.create_graph = true})[0];
+    sum(square(first.to(f32))).backward();
+    return x.grad().to(cpu).to(f32);
+  };
+  const Tensor here = second(cpu), there = second(cuda);
+  EXPECT_TRUE(allclose(there, here, {.rtol = 0, .atol = 0.05 * max(abs(here)).item()}));
 }
 
 TEST_F(CudaBf16Attention, ComputesInF32WhatItsKernelsDoNotTake) {

@@ -4,6 +4,7 @@
 
 #include "../../kernels/random/common/random_draw.h"
 #include "attention_tile.h"
+#include "bf16.h"
 #include "stable_exp.h"
 
 using tape::kernels::AttentionGradients;
@@ -99,9 +100,9 @@ class HeadMasks {
            j + count - 1 <= i + s.causal_offset;
   }
   /// The score of a product of query and key.
-  __device__ T score(const AttentionShape& s, int64_t i, int64_t j, T product) const {
-    const T scaled = product * static_cast<T>(s.scale);
-    return additive_ ? scaled + additive_[i * s.additive_strides[2] + j * s.additive_strides[3]] : scaled;
+  __device__ Compute<T> score(const AttentionShape& s, int64_t i, int64_t j, Compute<T> product) const {
+    const Compute<T> scaled = product * static_cast<Compute<T>>(s.scale);
+    return additive_ ? scaled + widened(additive_[i * s.additive_strides[2] + j * s.additive_strides[3]]) : scaled;
   }
 
  private:

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "autograd/cuda/kernels/attention_shape.h"
-#include "autograd/cuda/launch/elements.h"
+#include "autograd/cuda/launch/attention_decode.h"
 
 namespace tape::kernels::cuda {
 namespace {
@@ -17,9 +17,6 @@ struct TileKernels {
 
 constinit const TileKernels kAttentionForward = TAPE_TILE_KERNELS(attention_forward);
 constinit const TileKernels kAttentionProbabilities = TAPE_TILE_KERNELS(attention_probabilities);
-constinit const FloatKernels kAttentionPartOne = TAPE_FLOAT_KERNELS(attention_part_one);
-constinit const FloatKernels kAttentionPartFew = TAPE_FLOAT_KERNELS(attention_part_few);
-constinit const FloatKernels kAttentionJoin = TAPE_FLOAT_KERNELS(attention_join);
 constinit const TileKernels kAttentionDelta = TAPE_TILE_KERNELS(attention_delta);
 constinit const TileKernels kAttentionQueryGradient = TAPE_TILE_KERNELS(attention_query_gradient);
 constinit const TileKernels kAttentionKeyGradients = TAPE_TILE_KERNELS(attention_key_gradients);
@@ -49,34 +46,12 @@ class TileLauncher {
 /// Number of blocks that share the columns of a result; one for results without columns.
 int64_t column_blocks(int64_t width) { return std::max<int64_t>(1, quotient_up(width, AttentionBlock::kColumns)); }
 
-/// Whether the forward pass splits the keys of a head over several blocks.
-template <class T>
-bool has_few_queries(const AttentionShape& s) {
-  return s.Tq <= AttentionParts::kMostQueries && std::max(s.D, s.Dv) <= AttentionParts::most_width(sizeof(T));
-}
-/// Number of parts of the keys: a few hundred blocks in all, none with too few keys. It depends only on the sizes, and
-/// so do all bits.
-int64_t key_parts(const AttentionShape& s) {
-  constexpr int64_t kBlocks = 512, kFewKeys = 128;
-  return std::clamp<int64_t>(std::min(kBlocks / (s.B * s.H), s.Tk / kFewKeys), 1, kBlocks);
-}
-template <class T>
-void attend_in_parts(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to) {
-  const int64_t rows = s.B * s.H * s.Tq;
-  if (rows == 0) return;
-  const int64_t parts = key_parts(s);
-  const DeviceScratch<T> partial(rows * parts * (s.Dv + 2));
-  (s.Tq == 1 ? kAttentionPartOne : kAttentionPartFew)
-      .of<T>()({static_cast<uint32_t>(s.B * s.H * parts)}, {AttentionParts::kThreads}, s, in, parts, partial.get());
-  kAttentionJoin.of<T>()({static_cast<uint32_t>(rows)}, {AttentionParts::kThreads}, s, parts, partial.constant(), to);
-}
-
 template <class T>
 void attention_forward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to) {
   const TileLauncher<T> launch(s);
   const int64_t tiles = s.B * s.H * launch.tiles(s.Tq);
   if (has_few_queries<T>(s))
-    attend_in_parts(s, in, to);
+    attend_in_parts<T>(s, in, to);
   else
     launch(kAttentionForward, tiles * column_blocks(s.Dv), s, in, to);
   if (to.probabilities) launch(kAttentionProbabilities, tiles * launch.tiles(s.Tk), s, in, to);

@@ -90,20 +90,19 @@ struct AttentionKernels {
 };
 /// Kernels with exact products.
 TAPE_KERNEL_TABLE(AttentionKernels, attention)
-/// Kernels for calls that has_bf16_attention() accepts, without additive mask, rows of a cache, probabilities and their
-/// gradients. Products are of bf16 with sums in f32; the probabilities are rounded to bf16 before the second one.
+/// Kernels for calls that has_bf16_attention() accepts, without additive mask, probabilities and their gradients, and
+/// with rows of a cache only for the forward pass of up to kFewQueries. Products are of bf16 with sums in f32; with
+/// more queries, the probabilities are rounded to bf16 before the second one.
 TAPE_BF16_TABLE(AttentionKernels, attention)
 
-/// Whether the kernels for bf16 take a shape: widths that are multiples of 8 up to 128, rows aligned to 16 bytes, and
-/// more queries than a decoder has, for which there are faster kernels in f32.
+/// Whether the kernels for bf16 take a shape: widths that are multiples of 8 up to 128, and rows aligned to 16 bytes.
 inline bool has_bf16_attention(const AttentionShape& s) {
-  constexpr int64_t kMostWidth = 128, kFewestQueries = 5, kAligned = 8;
+  constexpr int64_t kMostWidth = 128, kAligned = 8;
   constexpr int64_t kMost = INT64_C(1) << 29;  // so that kernels count positions with 32 bits
   const auto fits = [](const HeadLayout& layout, int64_t width) {
     return width > 0 && width <= kMostWidth && width % kAligned == 0 && layout.batch % kAligned == 0 &&
            layout.head % kAligned == 0 && layout.row % kAligned == 0 && layout.row <= kMost;
   };
-  return s.Tq >= kFewestQueries && std::max(s.Tq, s.Tk) <= kMost && fits(s.q, s.D) && fits(s.k, s.D) &&
-         fits(s.v, s.Dv) && fits(s.out, s.Dv);
+  return std::max(s.Tq, s.Tk) <= kMost && fits(s.q, s.D) && fits(s.k, s.D) && fits(s.v, s.Dv) && fits(s.out, s.Dv);
 }
 }  // namespace tape::kernels

@@ -24,11 +24,16 @@ const Op attention_op({.name = "scaled_dot_product_attention",
                                                 "dmask{x} = dS"}},
                        .traits = {.random = true}});
 
-/// Whether there are kernels for the operands in bf16.
+/// Whether there are kernels for the operands in bf16. They copy operands that are not aligned, except for a cache.
 bool computes_in_bf16(const AttentionInputs& in, bool need_weights) {
+  constexpr int64_t kAligned = 16;
   const auto is_bf16 = [](const Tensor& x) { return x.dtype() == bf16; };
+  const auto readable = [&](const Tensor& x) {
+    return !in.layout.key_rows.defined() || x.impl().offset % kAligned == 0;
+  };
   return in.query.device().is_cuda() && is_bf16(in.query) && is_bf16(in.key) && is_bf16(in.value) && !need_weights &&
-         !in.additive.defined() && !in.layout.key_rows.defined() && kernels::has_bf16_attention(in.layout.shape);
+         !in.additive.defined() && readable(in.key) && readable(in.value) &&
+         kernels::has_bf16_attention(in.layout.shape);
 }
 
 /// Inputs are query, key, value and the additive mask; outputs are the result and, if requested, the weights.

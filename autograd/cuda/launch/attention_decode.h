@@ -1,0 +1,21 @@
+#pragma once
+
+#include <algorithm>
+
+#include "autograd/cuda/kernels/attention_shape.h"
+#include "autograd/cuda/launch/elements.h"
+#include "autograd/kernels/attention/attention.h"
+
+namespace tape::kernels::cuda {
+
+/// Whether the forward pass splits the keys of a head over several blocks.
+template <class T>
+bool has_few_queries(const AttentionShape& s) {
+  return s.Tq <= AttentionParts::kMostQueries && std::max(s.D, s.Dv) <= AttentionParts::most_width(sizeof(Sum<T>));
+}
+
+/// The forward pass for such shapes.
+template <class T>
+void attend_in_parts(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to);
+
+}  // namespace tape::kernels::cuda

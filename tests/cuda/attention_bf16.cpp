@@ -60,22 +60,32 @@ class CudaBf16Attention : public testing::Test {
 };
 
 TEST_F(CudaBf16Attention, HasTheValuesAndGradientsOfItsReference) {
-  check({.heads = 2, .kv_heads = 2, .width = 32, .options = {}}, 20, 33);
-  check({.heads = 2, .kv_heads = 2, .width = 64, .options = {.mask = Mask::causal()}}, 40, 40);
-  check(
-      {.heads = 4, .kv_heads = 2, .width = 16, .options = {.mask = Mask::causal(), .dropout = 0.2, .enable_gqa = true}},
-      24, 24);
+  const AttentionOptions causal{.mask = Mask::causal()},
+      all{.mask = Mask::causal(), .dropout = 0.2, .enable_gqa = true};
+  for (const int schedule : {0, 1, 2}) {
+    device_.set_schedule(schedule);
+    check({.heads = 2, .kv_heads = 2, .width = 32, .options = {}}, 20, 33);
+    check({.heads = 2, .kv_heads = 2, .width = 64, .options = causal}, 40, 40);
+    check({.heads = 4, .kv_heads = 2, .width = 16, .options = all}, 24, 24);
+  }
 }
 
 TEST_F(CudaBf16Attention, TakesOneKernelForwardAndThreeBackward) {
-  const Tensor q = randn({1, 16, 64}, cuda).to(bf16).requires_grad_(), k = randn({1, 16, 64}, cuda).to(bf16);
-  const int64_t before = device_.launches();
-  const Tensor y = multi_head_attention(q, k, k, 2);
-  EXPECT_EQ(device_.launches() - before, 1);
-  const Tensor dy = ones_like(y);
-  const int64_t forward = device_.launches();
-  y.backward({.gradient = dy});
-  EXPECT_EQ(device_.launches() - forward, 2);  // statistics and the gradient of the query only
+  const auto values = [] { return randn({1, 16, 64}, cuda).to(bf16).requires_grad_(); };
+  Tensor q = values();
+  const Tensor k = values(), v = values(), dy = ones({1, 16, 64}, {bf16, cuda});
+  const auto launches_of = [&](const auto& run) {
+    const int64_t before = device_.launches();
+    run();
+    return device_.launches() - before;
+  };
+  Tensor y;
+  EXPECT_EQ(launches_of([&] { y = multi_head_attention(q, k, v, 2); }), 1);
+  // Statistics, the gradient of the query, and those of key and value.
+  EXPECT_EQ(launches_of([&] { y.backward({.gradient = dy}); }), 3);
+  y = multi_head_attention(q, k.detach(), v.detach(), 2);
+  q.zero_grad();
+  EXPECT_EQ(launches_of([&] { y.backward({.gradient = dy}); }), 2);
 }
 
 TEST_F(CudaBf16Attention, ReadsACache) {

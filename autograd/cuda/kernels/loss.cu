@@ -97,6 +97,15 @@ __device__ void cross_entropy_backward(int64_t rows, int64_t V, const T* logits,
   });
 }
 
+/// *scale = 1 / the number of targets that are not ignored, or 0 if there are none, by one block.
+template <class T>
+__device__ void mean_scale(int64_t n, const int64_t* target, int64_t ignore_index, T* scale) {
+  int64_t counted = 0;
+  for_positions(0, n, [&](int64_t i) { counted += target[i] != ignore_index; });
+  const int64_t all = over_line(counted, Add());
+  if (threadIdx.x == 0) *scale = all == 0 ? T(0) : 1 / static_cast<T>(all);
+}
+
 /// y = scale c (d - c / 2), d = |x - t|, c = min(d, limit)
 template <class T>
 __device__ void huber(int64_t n, T limit, T scale, const T* x, const T* t, T* y) {
@@ -146,6 +155,8 @@ TAPE_EXPORT_WITH_BF16(cross_entropy_backward,
                        const double* total, int64_t ignore_index, double s, const Compute<T>* lse,
                        const Compute<T>* dloss, T* dlogits),
                       (rows, V, logits, target, weight, total, ignore_index, s, lse, dloss, dlogits))
+TAPE_EXPORT(mean_scale, (int64_t n, const int64_t* target, int64_t ignore_index, T* scale),
+            (n, target, ignore_index, scale))
 TAPE_EXPORT(huber, (int64_t n, T limit, T scale, const T* x, const T* t, T* y), (n, limit, scale, x, t, y))
 TAPE_EXPORT(huber_backward, (int64_t n, T limit, T scale, const T* x, const T* t, const T* dy, T* dx, T* dt),
             (n, limit, scale, x, t, dy, dx, dt))

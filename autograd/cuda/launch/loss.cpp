@@ -11,6 +11,7 @@ namespace {
 constinit const FloatKernels kCrossEntropyTotal = TAPE_FLOAT_KERNELS(cross_entropy_total);
 constinit const ValueKernels kCrossEntropy = TAPE_VALUE_KERNELS(cross_entropy);
 constinit const ValueKernels kCrossEntropyBackward = TAPE_VALUE_KERNELS(cross_entropy_backward);
+constinit const FloatKernels kMeanScale = TAPE_FLOAT_KERNELS(mean_scale);
 constinit const FloatKernels kHuber = TAPE_FLOAT_KERNELS(huber);
 constinit const FloatKernels kHuberBackward = TAPE_FLOAT_KERNELS(huber_backward);
 constinit const FloatKernels kBceWithLogits = TAPE_FLOAT_KERNELS(bce_with_logits);
@@ -48,6 +49,10 @@ void cross_entropy_of_rows_backward(int64_t rows, int64_t V, const T* logits, co
                                 ignore_index, smoothing, lse, dloss, dlogits);
 }
 template <class T>
+void mean_scale_of_targets(int64_t n, const int64_t* target, int64_t ignore_index, T* scale) {
+  kMeanScale.of<T>()({1}, {1024}, n, target, ignore_index, scale);
+}
+template <class T>
 void huber_loss(int64_t n, double limit, double scale, const T* x, const T* t, T* y) {
   launch_elements(kHuber.of<T>(), n, n, static_cast<T>(limit), static_cast<T>(scale), x, t, y);
 }
@@ -66,11 +71,12 @@ void bce_loss_backward(int64_t n, const T* x, const T* t, const T* dy, T* dx, T*
 }  // namespace
 
 TAPE_DEFINE_TABLES(LossKernels, loss, .cross_entropy = cross_entropy_of_rows<T>,
-                   .cross_entropy_backward = cross_entropy_of_rows_backward<T>, .huber = huber_loss<T>,
-                   .huber_backward = huber_loss_backward<T>, .bce_with_logits = bce_loss<T>,
+                   .cross_entropy_backward = cross_entropy_of_rows_backward<T>, .mean_scale = mean_scale_of_targets<T>,
+                   .huber = huber_loss<T>, .huber_backward = huber_loss_backward<T>, .bce_with_logits = bce_loss<T>,
                    .bce_with_logits_backward = bce_loss_backward<T>)
 extern const LossKernels<BFloat16> loss_bf16 = {.cross_entropy = cross_entropy_of_rows<BFloat16>,
                                                 .cross_entropy_backward = cross_entropy_of_rows_backward<BFloat16>,
+                                                .mean_scale = missing,
                                                 .huber = missing,
                                                 .huber_backward = missing,
                                                 .bce_with_logits = missing,

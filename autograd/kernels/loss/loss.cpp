@@ -1,5 +1,7 @@
 #include "autograd/kernels/loss/loss.h"
 
+#include <algorithm>
+
 #include "autograd/kernels/vector/hyperbolic.h"
 #include "autograd/kernels/vector/row_math.h"
 
@@ -102,6 +104,12 @@ void huber_backward(int64_t n, double most, double factor, const T* x, const T* 
 }
 
 template <class T>
+void mean_scale(int64_t n, const int64_t* target, int64_t ignore_index, T* scale) {
+  const int64_t counted = n - std::count(target, target + n, ignore_index);
+  *scale = counted == 0 ? T(0) : T(1) / static_cast<T>(counted);
+}
+
+template <class T>
 void bce_with_logits(int64_t n, const T* x, const T* t, T* y) {
   map_pairs(n, x, t, static_cast<const T*>(nullptr), y,
             [](Vec<T> a, Vec<T> b, Vec<T>) { return (T(1) - b) * a + softplus(-a); });
@@ -114,7 +122,7 @@ void bce_with_logits_backward(int64_t n, const T* x, const T* t, const T* dy, T*
 }  // namespace
 
 TAPE_DEFINE_TABLES(LossKernels, loss, .cross_entropy = cross_entropy<T>,
-                   .cross_entropy_backward = cross_entropy_backward<T>, .huber = huber<T>,
+                   .cross_entropy_backward = cross_entropy_backward<T>, .mean_scale = mean_scale<T>, .huber = huber<T>,
                    .huber_backward = huber_backward<T>, .bce_with_logits = bce_with_logits<T>,
                    .bce_with_logits_backward = bce_with_logits_backward<T>)
 

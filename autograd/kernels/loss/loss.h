@@ -22,6 +22,9 @@ struct LossKernels {
                                  int64_t ignore_index, double smoothing, const Sum<T>* lse, const Sum<T>* dloss,
                                  T* dlogits);
 
+  /// *scale = 1 / the number of targets that are not ignore_index, or 0 if there are none.
+  void (*mean_scale)(int64_t n, const int64_t* target, int64_t ignore_index, T* scale);
+
   /// y = scale c (d - c / 2), d = |x - t|, c = min(d, limit).
   void (*huber)(int64_t n, double limit, double scale, const T* x, const T* t, T* y);
   /// dx = dy scale clamp(x - t, -limit, limit), dt = -dx
@@ -32,5 +35,5 @@ struct LossKernels {
   void (*bce_with_logits_backward)(int64_t n, const T* x, const T* t, const T* dy, T* dx, T* dt);
 };
 TAPE_KERNEL_TABLE(LossKernels, loss)
-TAPE_BF16_TABLE(LossKernels, loss)  // cross-entropy only
+TAPE_BF16_TABLE(LossKernels, loss)  // cross_entropy only
 }  // namespace tape::kernels

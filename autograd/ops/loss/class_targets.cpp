@@ -1,12 +1,14 @@
 #include "autograd/ops/loss/class_targets.h"
 
 #include "autograd/create.h"
+#include "autograd/kernels/loss/loss.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/masked.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/positions.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
@@ -48,6 +50,17 @@ Tensor mean_scale(const Tensor& target_weights) {
   // f16 and bf16 are summed in f32: they cannot count far.
   const Tensor total = sum(cast(target_weights, compute_dtype(target_weights.dtype())));
   return where(gt(total, 0), 1 / total, scalar(0, total.options()));
+}
+
+Tensor mean_scale(const Tensor& target, const Tensor& weight, int64_t ignore_index, DType dtype) {
+  if (weight.defined()) return mean_scale(target_weight(target, weight, ignore_index, dtype));
+  Tensor scale = empty({}, {compute_dtype(dtype), target.device()});
+  run_kernels("mean_scale", target.device(), [&](const KernelCall& at) {
+    dispatch_floating("mean_scale", scale.dtype(), [&]<class T>(T) {
+      kernels::loss<T>(at).mean_scale(target.numel(), at.in<int64_t>(target), ignore_index, at.out<T>(scale));
+    });
+  });
+  return scale;
 }
 
 }  // namespace tape

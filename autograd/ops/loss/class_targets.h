@@ -19,5 +19,7 @@ Tensor target_weight(const Tensor& target, const Tensor& weight, int64_t ignore_
 /// Factor that turns the sum over targets into their mean: 1 / sum of weights, or 0 if that is 0. A scalar in compute
 /// dtype, not recorded.
 Tensor mean_scale(const Tensor& target_weights);
+/// The same for targets with these class weights, which may be undefined.
+Tensor mean_scale(const Tensor& target, const Tensor& weight, int64_t ignore_index, DType dtype);
 
 }  // namespace tape

@@ -230,7 +230,7 @@ Tensor linear_cross_entropy(const Tensor& given_x, const Tensor& weight, const T
     return cross_entropy(linear(x, weight, bias), target, options);
   for (const int64_t size : {target.numel(), weight.size(0), weight.size(1)}) check_product_size(kName, size);
   const bool mean = options.reduction == Reduction::mean;
-  const Tensor scale = mean ? mean_scale(target_weight(target, class_weight, options.ignore_index, weights))
+  const Tensor scale = mean ? mean_scale(target, class_weight, options.ignore_index, weights)
                             : scalar(1, {compute_dtype(x.dtype()), x.device()});
   const LinearCrossEntropy call{.target = target,
                                 .counted = unignored_rows(target, options.ignore_index),

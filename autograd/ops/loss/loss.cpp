@@ -28,10 +28,9 @@ const Op cross_entropy_op(
                       "onehot(target) − s/V|onehot(target)>)>",
                       "dw{x} = 0, class weights are constants"}}});
 
-/// Weighted mean over targets; 0 if the weights sum to 0.
-Tensor reduced_by_weight(const Tensor& losses, const Tensor& weights, Reduction reduction) {
-  if (reduction != Reduction::mean) return reduced(losses, reduction);
-  return in_compute_dtype([&](const Tensor& wide) { return sum(wide) * mean_scale(weights); }, losses);
+/// The sum of losses times a mean_scale().
+Tensor scaled_sum(const Tensor& losses, const Tensor& scale) {
+  return in_compute_dtype([&](const Tensor& wide) { return sum(wide) * scale; }, losses);
 }
 
 /// -weight[t] log_p[t], 0 where ignored.
@@ -96,7 +95,7 @@ Tensor cross_entropy(const Tensor& given_logits, const Tensor& given, const Cros
                               CrossEntropy{target, logits.size(-1), o.ignore_index, o.label_smoothing},
                               {{"ignore_index", o.ignore_index}, {"label_smoothing", o.label_smoothing}});
   if (o.reduction != Reduction::mean) return reduced(losses, o.reduction);
-  return reduced_by_weight(losses, target_weight(target, weight, o.ignore_index, losses.dtype()), o.reduction);
+  return scaled_sum(losses, mean_scale(target, weight, o.ignore_index, losses.dtype()));
 }
 
 Tensor nll_loss(const Tensor& given_log_probabilities, const Tensor& given, const NllOptions& options) {
@@ -105,8 +104,9 @@ Tensor nll_loss(const Tensor& given_log_probabilities, const Tensor& given, cons
   const Tensor target = checked_targets("nll_loss", log_probabilities.shape(), log_probabilities.dtype(), given,
                                         options.weight, options.ignore_index);
   const Tensor weights = target_weight(target, options.weight, options.ignore_index, log_probabilities.dtype());
-  return reduced_by_weight(target_losses(log_probabilities, target, weights, options.ignore_index), weights,
-                           options.reduction);
+  const Tensor losses = target_losses(log_probabilities, target, weights, options.ignore_index);
+  return options.reduction == Reduction::mean ? scaled_sum(losses, mean_scale(weights))
+                                              : reduced(losses, options.reduction);
 }
 
 }  // namespace tape

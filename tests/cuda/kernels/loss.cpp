@@ -67,6 +67,16 @@ TYPED_TEST(CudaLoss, CrossEntropyIsThatOfTheCpu) {
   }
 }
 
+TYPED_TEST(CudaLoss, MeanScaleCountsTargets) {
+  using T = TypeParam;
+  for (const int64_t n : {0, 1, 31, 1024, 3001}) {
+    std::vector<int64_t> target(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) target[static_cast<size_t>(i)] = i % 3 == 0 ? -1 : i;
+    this->check(
+        "mean_scale", 1, [&](const LossKernels<T>& k, const int64_t* t, T* to) { k.mean_scale(n, t, -1, to); }, target);
+  }
+}
+
 TYPED_TEST(CudaLoss, CrossEntropyGradientsReplaceTheLogits) {
   using T = TypeParam;
   const int64_t rows = 5, V = 40;

@@ -4,10 +4,13 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "autograd/kernels/training/optimizer.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/reduce/totals.h"
+#include "optim/kernel_updates.h"
 #include "optim/optimizer.h"
 
 namespace tape::optim {
@@ -26,6 +29,20 @@ Tensors with_gradient(const char* operation, TensorList parameters) {
     found.push_back(parameter);
   }
   return found;
+}
+
+void multiply_in_place(Tensors& gradients, double factor) {
+  if (gradients.empty()) return;
+  run_kernels("clip_grad_norm", gradients[0].device(), [&](const KernelCall& at) {
+    UpdatesByDtype<kernels::ScaleUpdate> updates;
+    for (Tensor& gradient : gradients)
+      dispatch_floating("clip_grad_norm", gradient.dtype(), [&]<class T>(T) {
+        updates.of<T>().push_back({gradient.numel(), at.out<T>(gradient)});
+      });
+    updates.run([&]<class T>(int64_t count, const kernels::ScaleUpdate<T>* of) {
+      kernels::optimizer<T>(at).scale(factor, count, of);
+    });
+  });
 }
 
 /// Norm for squares beyond the range of double: gradients are scaled near 1 by a power of two, which is exact.
@@ -74,14 +91,16 @@ double clip_grad_norm(TensorList parameters, double max_norm) {
   Tensors trained = with_gradient("clip_grad_norm", parameters);
   const double norm = norm_of("clip_grad_norm", parameters, trained), scale = clip_scale(norm, max_norm);
   if (scale == 1) return norm;
+  Tensors alone;
   for (Tensor& parameter : trained) {
-    Tensor gradient = parameter.grad();
+    const Tensor gradient = parameter.grad();
     // One handle belongs to the parameter itself.
     if (gradient.is_shared(2))
       parameter.set_grad(gradient * scale);
     else
-      gradient.mul_(scale);
+      alone.push_back(gradient);
   }
+  multiply_in_place(alone, scale);
   return norm;
 }
 

@@ -110,6 +110,12 @@ __device__ void step_report(const StepReport<T>& of) {
   of.report[Report::kValue] = static_cast<double>(found.value);
 }
 
+template <class T>
+__device__ void scale_values(OptimizerBatch<ScaleParameter<T>> batch, const double*, const Finding* failed) {
+  for_values(batch, failed,
+             [](const ScaleParameter<T>& of, const ScaleFactors<T>& f, int64_t i) { of.values[i] *= f.factor; });
+}
+
 }  // namespace
 
 TAPE_EXPORT(adam, (OptimizerBatch<AdamParameter<T>> batch, const double* scale, const Finding* failed),
@@ -120,3 +126,5 @@ TAPE_EXPORT_AS(adam_bf16, adam_in_bf16,
 TAPE_EXPORT(sgd, (OptimizerBatch<SgdParameter<T>> batch, const double* scale, const Finding* failed),
             (batch, scale, failed))
 TAPE_EXPORT(step_report, (StepReport<T> of), (of))
+TAPE_EXPORT(scale_values, (OptimizerBatch<ScaleParameter<T>> batch, const double* scale, const Finding* failed),
+            (batch, scale, failed))

@@ -42,6 +42,17 @@ struct SgdParameter {
   T *parameter, *buffer;
 };
 
+template <class T>
+struct ScaleFactors {
+  T factor;
+};
+template <class T>
+struct ScaleParameter {
+  using Factors = ScaleFactors<T>;
+  int64_t factors, first, n;
+  T* values;
+};
+
 /// Parameters that are updated together, and what they share: at most 4 KB, as arguments of a kernel must be.
 template <class Parameter>
 struct OptimizerBatch {

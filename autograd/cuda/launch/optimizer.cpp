@@ -9,6 +9,7 @@ namespace tape::kernels::cuda {
 namespace {
 
 constinit const FloatKernels kAdam = TAPE_FLOAT_KERNELS(adam), kSgd = TAPE_FLOAT_KERNELS(sgd);
+constinit const FloatKernels kScale = TAPE_FLOAT_KERNELS(scale_values);
 constinit const FloatKernels kReport = TAPE_FLOAT_KERNELS(step_report);
 constinit const Kernel kBf16Adam("adam_bf16");
 
@@ -32,6 +33,22 @@ SgdFactors<T> factors_of(const SgdStep& step) {
           .decay = static_cast<T>(step.weight_decay),
           .nesterov = step.nesterov,
           .first = step.first};
+}
+template <class T>
+ScaleFactors<T> factors_of(double factor) {
+  return {static_cast<T>(factor)};
+}
+template <class T>
+ScaleParameter<T> parameter_of(const ScaleUpdate<T>& u, int64_t factors, int64_t first) {
+  return {factors, first, u.n, u.values};
+}
+/// The index of an update's step.
+template <class Update>
+int64_t group_of(const Update& update) {
+  if constexpr (requires { update.group; })
+    return update.group;
+  else
+    return 0;
 }
 template <class T>
 AdamParameter<T> parameter_of(const AdamUpdate<T>& u, int64_t factors, int64_t first) {
@@ -61,9 +78,10 @@ void update_in_batches(const Kernel& kernel, const GradientState& gradients, con
   };
   for (int64_t i = 0; i < count; ++i) {
     const Update& update = updates[i];
-    if (batch.count == Batch::kMostParameters || (update.group != group && factors == Batch::kMostFactors)) launch();
-    if (update.group != group) {
-      group = update.group;
+    if (batch.count == Batch::kMostParameters || (group_of(update) != group && factors == Batch::kMostFactors))
+      launch();
+    if (group_of(update) != group) {
+      group = group_of(update);
       batch.factors[factors++] = factors_of<T>(steps[group]);
     }
     batch.parameters[batch.count++] = parameter_of(update, factors - 1, chunks);
@@ -87,12 +105,17 @@ void update_by_sgd(const GradientState& gradients, int64_t, const SgdStep* steps
   update_in_batches<T, SgdParameter<T>>(kSgd.of<T>(), gradients, steps, count, updates);
 }
 template <class T>
+void scale_values(double factor, int64_t count, const ScaleUpdate<T>* updates) {
+  update_in_batches<T, ScaleParameter<T>>(kScale.of<T>(), {}, &factor, count, updates);
+}
+template <class T>
 void report(const StepReport<T>& of) {
   kReport.of<T>()({1}, {1}, of);
 }
 }  // namespace
 
-TAPE_DEFINE_TABLES(OptimizerKernels, optimizer, .adam = update_by_adam<T>, .sgd = update_by_sgd<T>, .report = report<T>)
+TAPE_DEFINE_TABLES(OptimizerKernels, optimizer, .adam = update_by_adam<T>, .sgd = update_by_sgd<T>,
+                   .scale = scale_values<T>, .report = report<T>)
 extern const Bf16OptimizerKernels bf16_optimizer = {.adam = update_by_bf16_adam};
 
 }  // namespace tape::kernels::cuda

@@ -115,6 +115,14 @@ void sgd(const GradientState& gradients, int64_t, const SgdStep* steps, int64_t 
   });
 }
 template <class T>
+void scale(double factor, int64_t count, const ScaleUpdate<T>* updates) {
+  for_updates({}, count, updates, [=](const ScaleUpdate<T>& u, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += kLanes<T>)
+      store_first_or_all(u.values + i, load_first_or_all(u.values + i, end - i, T(0)) * static_cast<T>(factor),
+                         end - i);
+  });
+}
+template <class T>
 void report(const StepReport<T>& of) {
   using Report = StepReport<T>;
   const double norm = of.mean * __builtin_sqrt(*of.squares);
@@ -135,7 +143,7 @@ void report(const StepReport<T>& of) {
 
 }  // namespace
 
-TAPE_DEFINE_TABLES(OptimizerKernels, optimizer, adam<T>, sgd<T>, report<T>)
+TAPE_DEFINE_TABLES(OptimizerKernels, optimizer, adam<T>, sgd<T>, scale<T>, report<T>)
 extern const Bf16OptimizerKernels bf16_optimizer = {adam_in_bf16};
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -42,6 +42,12 @@ struct SgdUpdate {
   const T* gradient;
   T *parameter, *buffer;  // buffer may be null if momentum is 0
 };
+/// n values to be scaled.
+template <class T>
+struct ScaleUpdate {
+  int64_t n;
+  T* values;
+};
 /// As AdamUpdate<float>, with running means in bf16. The bits that round those of value i are random_bits(key + i).
 struct Bf16AdamUpdate {
   int64_t group, n;
@@ -61,6 +67,8 @@ struct OptimizerKernels {
                const AdamUpdate<T>* updates);
   void (*sgd)(const GradientState& gradients, int64_t groups, const SgdStep* steps, int64_t count,
               const SgdUpdate<T>* updates);
+  /// Multiplies all values by a factor.
+  void (*scale)(double factor, int64_t count, const ScaleUpdate<T>* updates);
   /// norm = mean sqrt(squares); scale = mean min(1, max_norm / (norm + 1e-6)), or mean without clipping. The finding
   /// becomes one of the check if the squares or a loss are not finite and it is still empty.
   void (*report)(const StepReport<T>& of);

@@ -124,6 +124,30 @@ TYPED_TEST(CudaOptimizer, UpdatesAsTheCpu) {
   this->check({.sizes = std::vector<int64_t>(130, 3), .specials = {0}, .scale = &scale, .groups = 40});
 }
 
+TYPED_TEST(CudaOptimizer, ScalesManyArrays) {
+  using T = TypeParam;
+  for (const int64_t arrays : {0, 1, 130}) {
+    const auto after = [&](bool on_device) {
+      std::vector<std::unique_ptr<OptimizerMemory<T>>> memory;
+      std::vector<ScaleUpdate<T>> updates;
+      for (int64_t i = 0; i < arrays; ++i) {
+        const int64_t n = i == 5 ? 5000 : i % 40;
+        memory.push_back(
+            std::make_unique<OptimizerMemory<T>>(on_device, random_values<T>(n, static_cast<uint32_t>(i))));
+        updates.push_back({n, memory.back()->get()});
+      }
+      const auto& kernels = on_device ? optimizer<T>(kOnDevice) : optimizer<T>();
+      kernels.scale(0.3, arrays, updates.data());
+      Array<T> all;
+      for (const auto& values : memory)
+        for (const T value : values->values()) all.push_back(value);
+      return all;
+    };
+    const auto actual = this->on_device([&] { return after(true); });
+    expect_close(actual, after(false), "scaled values");
+  }
+}
+
 /// Means, which both devices round by the same bits, differ by one bf16 where the f32 before rounding does in its last
 /// bits, so all but a few are equal.
 TEST(CudaBf16Optimizer, RoundsAsTheCpu) {

@@ -15,10 +15,11 @@ Event::~Event() {
 }
 
 void Event::record() {
-  const Context& c = context();
-  flush_work(c, ListEnd::event);
-  check(driver_->event_record(handle_, c.stream), "record an event");
+  flush_work(context(), ListEnd::event);
+  record_launched();
 }
+
+void Event::record_launched() { check(driver_->event_record(handle_, context().stream), "record an event"); }
 
 void Event::wait() const { check(driver_->event_synchronize(handle_), "wait for an event"); }
 

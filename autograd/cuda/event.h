@@ -17,6 +17,8 @@ class Event : NonCopyable {
 
   /// Moves the event to the end of the work so far.
   void record();
+  /// The same for work that was given to the driver, without what is being collected for graphs.
+  void record_launched();
   /// Waits for it, and not for later work. Throws Error (device) if a kernel before it failed.
   void wait() const;
   /// Whether it has happened, without waiting. Throws like wait().

@@ -9,12 +9,17 @@
 
 #include "autograd/cuda/blas_context.h"
 #include "autograd/cuda/driver_calls.h"
+#include "autograd/cuda/pinned_pool.h"
 
 namespace tape::cuda_device {
 namespace {
 
-/// The device should not wait for the end of a long list.
-constexpr size_t kLongest = 256;
+/// Most steps of small models are one or two lists. A device with nothing to do should not wait for the end of a longer
+/// one.
+constexpr size_t kLongest = 512;
+/// Most steps of training begin with a batch that is copied to the device, so a list with more works than this ends
+/// there and the next one begins, even if the program reads no values.
+constexpr size_t kLongBeforeUpload = 64;
 /// A graph costs more than this number of launches.
 constexpr size_t kShortest = 4;
 constexpr size_t kMostGraphs = 64;
@@ -41,6 +46,13 @@ void WorkCollector::add_copy(DevicePointer to, DevicePointer from, size_t bytes)
   flush_long();
 }
 
+void WorkCollector::add_upload(DevicePointer to, const void* pinned, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (list_.works().size() >= kLongBeforeUpload) launch_list(std::exchange(list_, {}), ListEnd::copy_to_device);
+  list_.add_upload(to, pinned, bytes);
+  flush_long();
+}
+
 void WorkCollector::add_fill(DevicePointer to, uint8_t value, size_t bytes) {
   const std::lock_guard lock(mutex_);
   list_.add_fill(to, value, bytes);
@@ -64,6 +76,17 @@ void WorkCollector::flush_long() {
 
 void WorkCollector::launch_list(WorkList list, ListEnd end) {
   if (!list.works().empty()) ++statistics_.lists[static_cast<size_t>(end)];
+  const std::vector<const void*> uploads = list.take_uploads();
+  try {
+    launch_best(std::move(list));
+  } catch (...) {
+    for (const void* const pinned : uploads) pinned_pool().drop_expected(pinned);
+    throw;
+  }
+  for (const void* const pinned : uploads) pinned_pool().record_expected(pinned);
+}
+
+void WorkCollector::launch_best(WorkList list) {
   if (list.works().size() < kShortest) {
     launch_plainly(list, statistics_.in_short_lists);
     return;
@@ -128,9 +151,11 @@ void WorkCollector::launch_plainly(const WorkList& list, int64_t& count) {
 }
 
 void WorkCollector::launch_work(const WorkList& list, const WorkList::Work& work) {
-  const LaunchingOperation named(work.operation_name());
+  const LaunchingOperation named(work.operation);
   if (work.kind == WorkList::Kind::copy) {
     copy_now(context_, work.to, work.from, work.bytes);
+  } else if (work.kind == WorkList::Kind::upload) {
+    check(context_.driver->memcpy_to_device(work.to, work.host, work.bytes, context_.stream), "copy to the device");
   } else if (work.kind == WorkList::Kind::fill) {
     fill_now(context_, work.to, work.value, work.bytes);
   } else if (work.kind == WorkList::Kind::product) {
@@ -138,8 +163,7 @@ void WorkCollector::launch_work(const WorkList& list, const WorkList::Work& work
   } else {
     std::vector<void*> arguments;
     list.point_at_arguments(work, arguments);
-    launch_now(context_, work.name.c_str(), work.function, work.blocks, work.threads, work.shared_bytes,
-               arguments.data());
+    launch_now(context_, work.name, work.function, work.blocks, work.threads, work.shared_bytes, arguments.data());
   }
 }
 

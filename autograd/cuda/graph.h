@@ -23,7 +23,7 @@ namespace tape::cuda_device {
 enum class ListEnd : uint8_t {
   wait,            ///< the host waits for the device
   copy_to_host,    ///< a value is read
-  copy_to_device,  ///< values of the host are copied
+  copy_to_device,  ///< many values of the host are copied, or some after many works
   event,           ///< an event is recorded
   length,          ///< the list is as long as a list may be
   other,           ///< memory is returned, or cuBLASLt is exchanged
@@ -58,6 +58,8 @@ class WorkCollector : NonCopyable {
                   const void* const* arguments, const size_t* sizes, size_t count);
   void add_product(std::shared_ptr<const BlasPlan> plan, const BlasOperands& operands);
   void add_copy(DevicePointer to, DevicePointer from, size_t bytes);
+  /// A copy from pinned memory, which must not change until it has run; see PinnedPool::expect_copy().
+  void add_upload(DevicePointer to, const void* pinned, size_t bytes);
   void add_fill(DevicePointer to, uint8_t value, size_t bytes);
   void add_allocation(DevicePointer address, size_t bytes, size_t capacity);
   /// Gives what was collected to the driver.
@@ -67,6 +69,7 @@ class WorkCollector : NonCopyable {
  private:
   void flush_long();
   void launch_list(WorkList list, ListEnd end);
+  void launch_best(WorkList list);
   void launch_plainly(const WorkList& list, int64_t& count);
   void launch_work(const WorkList& list, const WorkList::Work& work);
   StepGraph* graph_for(const WorkList& list, uint64_t hash, int64_t*& not_by_graph);

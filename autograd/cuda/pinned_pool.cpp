@@ -40,18 +40,47 @@ void PinnedPool::free(void* block) noexcept {
   found->second.freed = ++frees_;
 }
 
-void PinnedPool::record_copy(const void* at) {
-  const Context& c = context();
-  const std::lock_guard lock(mutex_);
-  if (generation_ != driver_generation()) return;
+/// The block that contains an address, or null.
+PinnedPool::Block* PinnedPool::find(const void* at) {
+  if (generation_ != driver_generation()) return nullptr;
   const auto* const address = static_cast<const char*>(at);
   const auto after = blocks_.upper_bound(address);
-  if (after == blocks_.begin()) return;
+  if (after == blocks_.begin()) return nullptr;
   auto& [begin, block] = *std::prev(after);
-  if (address >= begin + block.capacity) return;
-  std::unique_ptr<Event>& copied = block.copied[static_cast<size_t>(c.index)];
+  return address < begin + block.capacity ? &block : nullptr;
+}
+
+void PinnedPool::record(Block& block) {
+  std::unique_ptr<Event>& copied = block.copied[static_cast<size_t>(context().index)];
   if (!copied) copied = std::make_unique<Event>();
-  copied->record();
+  copied->record_launched();
+}
+
+void PinnedPool::record_copy(const void* at) {
+  context();
+  const std::lock_guard lock(mutex_);
+  if (Block* const block = find(at)) record(*block);
+}
+
+void PinnedPool::record_expected(const void* at) {
+  context();
+  const std::lock_guard lock(mutex_);
+  Block* const block = find(at);
+  if (!block) return;
+  --block->expected;
+  record(*block);
+}
+
+void PinnedPool::drop_expected(const void* at) {
+  const std::lock_guard lock(mutex_);
+  if (Block* const block = find(at)) --block->expected;
+}
+
+bool PinnedPool::expect_copy(const void* at) {
+  const std::lock_guard lock(mutex_);
+  Block* const block = find(at);
+  if (block) ++block->expected;
+  return block != nullptr;
 }
 
 void PinnedPool::trim() {
@@ -61,8 +90,9 @@ void PinnedPool::trim() {
 }
 
 bool PinnedPool::is_idle(const Block& block) {
-  return !block.used && std::all_of(block.copied.begin(), block.copied.end(),
-                                    [](const auto& event) { return !event || event->done(); });
+  return !block.used && block.expected == 0 &&
+         std::all_of(block.copied.begin(), block.copied.end(),
+                     [](const auto& event) { return !event || event->done(); });
 }
 
 void PinnedPool::forget_other_drivers() {

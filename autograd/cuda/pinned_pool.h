@@ -22,6 +22,13 @@ class PinnedPool : NonCopyable {
   /// Notes that a copy from or to this address was asked for on the current device. Other memory than the pool's is
   /// ignored.
   void record_copy(const void* at);
+  /// Keeps the block of this address from being reused until record_expected() or drop_expected(), for copies that are
+  /// asked for later. Returns whether it is the pool's.
+  bool expect_copy(const void* at);
+  /// The copy was asked for on the current device just now.
+  void record_expected(const void* at);
+  /// It will not be asked for.
+  void drop_expected(const void* at);
   /// Returns unused blocks whose copies have run to the system.
   void trim();
 
@@ -31,10 +38,13 @@ class PinnedPool : NonCopyable {
     int64_t capacity = 0;
     bool used = true;
     uint64_t freed = 0;                                       // when
+    int64_t expected = 0;                                     // copies that are to be asked for
     std::array<std::unique_ptr<Event>, kMostDevices> copied;  // the last copy to each device
   };
   using Blocks = std::map<const char*, Block>;
 
+  Block* find(const void* at);
+  static void record(Block& block);
   static bool is_idle(const Block& block);
   void forget_other_drivers();
   Blocks::iterator oldest_idle(int64_t capacity);

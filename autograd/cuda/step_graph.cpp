@@ -26,6 +26,11 @@ CopyNode copy_node(const WorkList::Work& work) {
   CopyNode node;
   node.to.device = work.to;
   node.from.device = work.from;
+  if (work.kind == WorkList::Kind::upload) {
+    constexpr int kHost = 1;  // CU_MEMORYTYPE_HOST
+    node.from.memory = kHost;
+    node.from.host = const_cast<void*>(work.host);
+  }
   node.bytes = node.to.pitch = node.from.pitch = work.bytes;
   return node;
 }
@@ -90,7 +95,7 @@ StepGraph::~StepGraph() {
 
 bool StepGraph::add_node(const WorkList::Work& work) {
   const Driver& d = *context_.driver;
-  const LaunchingOperation named(work.operation_name());
+  const LaunchingOperation named(work.operation);
   void* const* const after = nodes_.empty() ? nullptr : &nodes_.back();
   const size_t count = nodes_.empty() ? 0 : 1;
   void* node = nullptr;
@@ -103,7 +108,7 @@ bool StepGraph::add_node(const WorkList::Work& work) {
     const CapturedProduct product(context_, work);
     if (!product.graph()) return false;
     added = d.graph_add_child(&node, graph_, after, count, product.graph());
-  } else if (work.kind == WorkList::Kind::copy) {
+  } else if (work.kind == WorkList::Kind::copy || work.kind == WorkList::Kind::upload) {
     const CopyNode copy = copy_node(work);
     added = d.graph_add_copy(&node, graph_, after, count, &copy, context_.handle);
   } else {
@@ -117,7 +122,7 @@ bool StepGraph::add_node(const WorkList::Work& work) {
 bool StepGraph::change_node(size_t index, const WorkList& list) {
   const Driver& d = *context_.driver;
   const WorkList::Work& work = list.works()[index];
-  const LaunchingOperation named(work.operation_name());
+  const LaunchingOperation named(work.operation);
   if (work.kind == WorkList::Kind::kernel) {
     list.point_at_arguments(work, arguments_);
     const KernelNode kernel = kernel_node(work, arguments_.data());
@@ -127,7 +132,7 @@ bool StepGraph::change_node(size_t index, const WorkList& list) {
     const CapturedProduct product(context_, work);
     return product.graph() && d.graph_set_child(executable_, nodes_[index], product.graph()) == result::success;
   }
-  if (work.kind == WorkList::Kind::copy) {
+  if (work.kind == WorkList::Kind::copy || work.kind == WorkList::Kind::upload) {
     const CopyNode copy = copy_node(work);
     return d.graph_set_copy(executable_, nodes_[index], &copy, context_.handle) == result::success;
   }

@@ -1,5 +1,6 @@
 #include "autograd/cuda/stream.h"
 
+#include <cstring>
 #include <mutex>
 
 #include "autograd/cuda/context.h"
@@ -32,6 +33,19 @@ void check_arguments(const Driver& d, void* function, const char* name, const si
   }
 }
 
+/// Larger copies are not collected for graphs: values in pageable memory are copied to pinned memory first.
+constexpr int64_t kMostCollected = int64_t{1} << 20;
+
+/// Pinned memory with these values until a copy that is to be collected has run.
+const void* expected_copy(const void* host, int64_t bytes) {
+  if (pinned_pool().expect_copy(host)) return host;
+  void* const pinned = pinned_pool().allocate(bytes);
+  std::memcpy(pinned, host, static_cast<size_t>(bytes));
+  pinned_pool().expect_copy(pinned);
+  pinned_pool().free(pinned);
+  return pinned;
+}
+
 std::mutex& launch_mutex() {
   static auto* mutex = new std::mutex;
   return *mutex;
@@ -46,6 +60,10 @@ const char* LaunchingOperation::current() { return launching_operation; }
 void copy_to_device(void* device, const void* host, int64_t bytes) {
   if (bytes == 0) return;
   const Context& c = context();
+  if (c.collector && bytes <= kMostCollected) {
+    c.collector->add_upload(device_pointer(device), expected_copy(host, bytes), static_cast<size_t>(bytes));
+    return;
+  }
   flush_work(c, ListEnd::copy_to_device);
   check(c.driver->memcpy_to_device(device_pointer(device), host, static_cast<size_t>(bytes), c.stream),
         "copy to the device");

@@ -28,7 +28,8 @@ struct Grid {
   uint32_t x = 1, y = 1, z = 1;
 };
 
-/// The name of the operation that launches kernels on this thread while in scope, for messages of errors.
+/// The name of the operation that launches kernels on this thread while in scope, for messages of errors: a constant,
+/// since the kernels may run later.
 class LaunchingOperation : NonCopyable {
  public:
   explicit LaunchingOperation(const char* name);
@@ -53,6 +54,7 @@ void wait_if_blocking(const char* name);
 /// synchronize() does, and cannot name the kernel.
 class Kernel : NonCopyable {
  public:
+  /// `name` is a constant.
   explicit constexpr Kernel(const char* name) : name_(name) {}
 
   /// Runs `blocks` blocks of `threads` threads. The arguments must have the types of the kernel's parameters; their

@@ -11,11 +11,10 @@ bool equal(Grid a, Grid b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 /// The next state of an FNV-1a hash, by words.
 void mix(uint64_t& hash, uint64_t value) { hash = (hash ^ value) * 0x100000001B3ULL; }
 
-}  // namespace
+/// The size of a fill, which a graph cannot change; those of copies are arguments.
+size_t fixed_bytes(const WorkList::Work& work) { return work.kind == WorkList::Kind::fill ? work.bytes : 0; }
 
-void WorkList::name_operation(Work& work) {
-  if (const char* const operation = LaunchingOperation::current()) work.operation = operation;
-}
+}  // namespace
 
 void WorkList::add_kernel(const char* name, void* function, Grid blocks, Grid threads, uint32_t shared_bytes,
                           const void* const* arguments, const size_t* sizes, size_t count) {
@@ -23,7 +22,7 @@ void WorkList::add_kernel(const char* name, void* function, Grid blocks, Grid th
   work.shared_bytes = shared_bytes;
   work.first_argument = arguments_.size();
   work.arguments = count;
-  name_operation(work);
+  work.operation = LaunchingOperation::current();
   for (size_t i = 0; i < count; ++i) {
     constexpr size_t kAlignment = alignof(std::max_align_t);
     const size_t offset = (bytes_.size() + kAlignment - 1) / kAlignment * kAlignment;
@@ -36,19 +35,26 @@ void WorkList::add_kernel(const char* name, void* function, Grid blocks, Grid th
 
 void WorkList::add_copy(DevicePointer to, DevicePointer from, size_t bytes) {
   Work work{.kind = Kind::copy, .to = to, .from = from, .bytes = bytes};
-  name_operation(work);
+  work.operation = LaunchingOperation::current();
+  works_.push_back(std::move(work));
+}
+
+void WorkList::add_upload(DevicePointer to, const void* pinned, size_t bytes) {
+  Work work{.kind = Kind::upload, .to = to, .host = pinned, .bytes = bytes};
+  uploads_.push_back(pinned);
+  work.operation = LaunchingOperation::current();
   works_.push_back(std::move(work));
 }
 
 void WorkList::add_fill(DevicePointer to, uint8_t value, size_t bytes) {
   Work work{.kind = Kind::fill, .to = to, .bytes = bytes, .value = value};
-  name_operation(work);
+  work.operation = LaunchingOperation::current();
   works_.push_back(std::move(work));
 }
 
 void WorkList::add_product(std::shared_ptr<const BlasPlan> plan, const BlasOperands& operands) {
   Work work{.kind = Kind::product, .plan = std::move(plan), .operands = operands};
-  name_operation(work);
+  work.operation = LaunchingOperation::current();
   works_.push_back(std::move(work));
 }
 
@@ -61,6 +67,7 @@ void WorkList::clear() {
   arguments_.clear();
   bytes_.clear();
   allocations_.clear();
+  uploads_.clear();
 }
 
 void WorkList::point_at_arguments(const Work& kernel, std::vector<void*>& pointers) const {
@@ -81,7 +88,7 @@ uint64_t WorkList::hash_of_shape() const {
       mix(hash, grid.z);
     }
     mix(hash, work.shared_bytes);
-    mix(hash, work.bytes);
+    mix(hash, fixed_bytes(work));
   }
   return hash;
 }
@@ -91,7 +98,8 @@ bool WorkList::same_shape(const WorkList& other) const {
   for (size_t i = 0; i < works_.size(); ++i) {
     const Work &a = works_[i], &b = other.works_[i];
     if (a.kind != b.kind || a.function != b.function || !equal(a.blocks, b.blocks) || !equal(a.threads, b.threads) ||
-        a.shared_bytes != b.shared_bytes || a.arguments != b.arguments || a.bytes != b.bytes || a.plan != b.plan)
+        a.shared_bytes != b.shared_bytes || a.arguments != b.arguments || fixed_bytes(a) != fixed_bytes(b) ||
+        a.plan != b.plan)
       return false;
   }
   return true;
@@ -99,7 +107,9 @@ bool WorkList::same_shape(const WorkList& other) const {
 
 bool WorkList::same_arguments(size_t index, const WorkList& other) const {
   const Work &a = works_[index], &b = other.works_[index];
-  if (a.to != b.to || a.from != b.from || a.value != b.value || a.operands != b.operands) return false;
+  if (a.to != b.to || a.from != b.from || a.host != b.host || a.bytes != b.bytes || a.value != b.value ||
+      a.operands != b.operands)
+    return false;
   for (size_t i = 0; i < a.arguments; ++i) {
     const Argument &x = arguments_[a.first_argument + i], &y = other.arguments_[b.first_argument + i];
     if (x.bytes != y.bytes || std::memcmp(bytes_.data() + x.offset, other.bytes_.data() + y.offset, x.bytes) != 0)

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "autograd/create.h"
+#include "autograd/device_checks.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -89,7 +90,8 @@ Tensor EncoderDecoder::read(Side side, const Tensor& ids, int64_t first, bool pa
 }
 
 Tensor EncoderDecoder::with_sinusoids(const Tensor& x, const Tensor& ids, int64_t first, bool padded) {
-  if (!options_.positions_skip_padding || !padded || !any_is_padding(ids)) return (*positions)(x, first);
+  const bool skips = options_.positions_skip_padding && padded && (reading_waits(ids.device()) || any_is_padding(ids));
+  if (!skips) return (*positions)(x, first);
   return positions->call(&nn::PositionalEncoding::at, x,
                          nn::positions_skipping_padding(ids, options_.padding_id, first, -1));
 }

@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include "autograd/create.h"
+#include "autograd/device_checks.h"
 #include "autograd/ops/elementwise/activation_dtype.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/index/index.h"
+#include "autograd/ops/index/positions.h"
 #include "autograd/ops/shape/shape.h"
 #include "nn/init.h"
 
@@ -68,6 +70,20 @@ Tensor make_table(const Shape& shape, const PositionalEncodingOptions& options, 
   return from_vector(table, shape, as);
 }
 
+/// The rows of a table for positions, which are flattened; 0 for negative ones.
+Tensor rows_of(const Tensor& positions, int64_t size) {
+  const Shape flat = {positions.numel()};
+  if (reading_waits(positions.device()))
+    return checked_index("PositionalEncoding", "position", reshape(masked_fill(positions, lt(positions, 0), 0), flat),
+                         size);
+  std::vector<int64_t> rows = positions.to_vector<int64_t>();
+  for (int64_t& row : rows) {
+    if (row >= size) raise(ErrorKind::shape, "PositionalEncoding: position {} is beyond the table of {}", row, size);
+    row = std::max<int64_t>(row, 0);
+  }
+  return from_vector(rows, flat);
+}
+
 }  // namespace
 
 PositionalEncoding::PositionalEncoding(int64_t d_model, int64_t max_length, const PositionalEncodingOptions& options)
@@ -89,13 +105,7 @@ Tensor PositionalEncoding::at(const Tensor& x, const Tensor& positions) const {
   if (x.rank() != 3 || x.size(-1) != width || !(positions.shape() == Shape{x.size(0), x.size(1)}))
     raise(ErrorKind::shape, "PositionalEncoding: x must be [B, T, {}] and positions [B, T], got {} and {}", width,
           to_string(x.shape()), to_string(positions.shape()));
-  std::vector<int64_t> rows = positions.to_vector<int64_t>();
-  for (int64_t& row : rows) {
-    if (row >= table.size(0))
-      raise(ErrorKind::shape, "PositionalEncoding: position {} is beyond the table of {}", row, table.size(0));
-    row = std::max<int64_t>(row, 0);
-  }
-  const Tensor found = reshape(index_select(table, 0, from_vector(rows).to(table.device())), x.shape());
+  const Tensor found = reshape(index_select(table, 0, rows_of(positions, table.size(0)).to(table.device())), x.shape());
   const Tensor none = reshape(lt(positions, 0), Shape{x.size(0), x.size(1), 1});
   return x + beside_activation(masked_fill(found, none, 0), x);
 }

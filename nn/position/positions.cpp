@@ -6,6 +6,10 @@
 #include <vector>
 
 #include "autograd/create.h"
+#include "autograd/device_checks.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/index/order.h"
 #include "base/error.h"
 
 namespace tape::nn {
@@ -81,6 +85,11 @@ RotaryTables Positions::rotary_tables(const RotaryFrequencies& frequencies, int6
 Tensor positions_skipping_padding(const Tensor& ids, int64_t padding_id, int64_t first, int64_t padding_position) {
   if (ids.dtype() != i64) raise(ErrorKind::dtype, "Positions: ids must be i64, got {}", to_string(ids.dtype()));
   if (ids.rank() != 2) raise(ErrorKind::shape, "Positions: ids must be [B, T], got {}", to_string(ids.shape()));
+  if (reading_waits(ids.device())) {
+    const NoGrad no_grad;
+    const Tensor counts = cumsum(ne(ids, padding_id).to(f64), 1) + static_cast<double>(first - 1);
+    return masked_fill(counts, eq(ids, padding_id), static_cast<double>(padding_position)).to(i64);
+  }
   const std::vector<int64_t> values = ids.to_vector<int64_t>();
   std::vector<int64_t> positions;
   const int64_t length = ids.size(1);

@@ -1,6 +1,7 @@
 // Steps as graphs (TAPE_CUDA_GRAPHS=1) on the emulated device.
 #include "autograd/cuda/graph.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "autograd/create.h"
 #include "autograd/cuda/blas_product.h"
 #include "autograd/cuda/emulation/emulated_driver.h"
+#include "autograd/cuda/memory.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/random.h"
@@ -29,6 +31,23 @@ class GraphsOn {
 
 class StepGraphs : public testing::Test {
  protected:
+  StepGraphs() { begin(); }
+  /// Launches what arrays were initialized by, and counts from here on.
+  void begin() {
+    synchronize();
+    before_ = graph_statistics();
+  }
+  GraphStatistics counted() const {
+    GraphStatistics counts = graph_statistics();
+    for (int64_t GraphStatistics::*const count :
+         {&GraphStatistics::graphs, &GraphStatistics::graph_launches, &GraphStatistics::by_graph,
+          &GraphStatistics::plainly, &GraphStatistics::in_short_lists, &GraphStatistics::seen_once,
+          &GraphStatistics::refused, &GraphStatistics::changed})
+      counts.*count -= before_.*count;
+    for (size_t end = 0; end < kListEnds; ++end) counts.lists[end] -= before_.lists[end];
+    return counts;
+  }
+
   static constexpr int64_t kBytes = 64 * sizeof(float);
 
   /// A step of five works, which ends with values on the host.
@@ -48,16 +67,19 @@ class StepGraphs : public testing::Test {
   DeviceArray<float> x{std::vector<float>(64, 1.5F)};
   DeviceArray<float> y{64}, z{64};
   const Kernel reverse{"correct_reverse"};
+
+ private:
+  GraphStatistics before_;
 };
 
 TEST_F(StepGraphs, AreMadeWhenAListComesTwice) {
   const std::vector<float> expected(64, 1.5F);
   EXPECT_EQ(step(y.get()), expected);
-  EXPECT_EQ(graph_statistics().plainly, 5);
-  EXPECT_EQ(graph_statistics().graphs, 0);
+  EXPECT_EQ(counted().plainly, 5);
+  EXPECT_EQ(counted().graphs, 0);
   EXPECT_EQ(step(y.get()), expected);
   EXPECT_EQ(step(y.get()), expected);
-  const GraphStatistics same = graph_statistics();
+  const GraphStatistics same = counted();
   EXPECT_EQ(same.graphs, 1);
   EXPECT_EQ(same.graph_launches, 2);
   EXPECT_EQ(same.by_graph, 10);
@@ -68,12 +90,12 @@ TEST_F(StepGraphs, AreMadeWhenAListComesTwice) {
 TEST_F(StepGraphs, ChangeOnlyArgumentsThatDiffer) {
   for (int i = 0; i < 2; ++i) step(y.get());
   EXPECT_EQ(step(z.get()), std::vector<float>(64, 1.5F));
-  EXPECT_EQ(graph_statistics().graphs, 1);
-  EXPECT_EQ(graph_statistics().graph_launches, 2);
+  EXPECT_EQ(counted().graphs, 1);
+  EXPECT_EQ(counted().graph_launches, 2);
   // All five have an address of z.
-  EXPECT_EQ(graph_statistics().changed, 5);
+  EXPECT_EQ(counted().changed, 5);
   step(z.get());
-  EXPECT_EQ(graph_statistics().changed, 5);
+  EXPECT_EQ(counted().changed, 5);
 }
 
 TEST_F(StepGraphs, OtherKernelsAndSizesAreOtherLists) {
@@ -82,13 +104,13 @@ TEST_F(StepGraphs, OtherKernelsAndSizesAreOtherLists) {
     for (int k = 0; k < 4; ++k) reverse({1}, {64}, x.constant(), y.get());
     synchronize();
   }
-  EXPECT_EQ(graph_statistics().graphs, 2);
+  EXPECT_EQ(counted().graphs, 2);
   for (int k = 0; k < 4; ++k) reverse.with_shared({1}, {64}, 256, x.constant(), y.get());
   synchronize();
-  EXPECT_EQ(graph_statistics().graphs, 2);
-  EXPECT_EQ(graph_statistics().plainly, 5 + 4 + 4);
-  EXPECT_EQ(graph_statistics().seen_once, 5 + 4 + 4);
-  EXPECT_EQ(list_ends_text(graph_statistics()), "3 by waits, 2 by copies to the host");
+  EXPECT_EQ(counted().graphs, 2);
+  EXPECT_EQ(counted().plainly, 5 + 4 + 4);
+  EXPECT_EQ(counted().seen_once, 5 + 4 + 4);
+  EXPECT_EQ(list_ends_text(counted()), "3 by waits, 2 by copies to the host");
 }
 
 TEST_F(StepGraphs, ShortListsAreLaunchedPlainly) {
@@ -96,17 +118,76 @@ TEST_F(StepGraphs, ShortListsAreLaunchedPlainly) {
     reverse({1}, {64}, x.constant(), y.get());
     synchronize();
   }
-  EXPECT_EQ(graph_statistics().plainly, 3);
-  EXPECT_EQ(graph_statistics().in_short_lists, 3);
-  EXPECT_EQ(graph_statistics().graphs, 0);
+  EXPECT_EQ(counted().plainly, 3);
+  EXPECT_EQ(counted().in_short_lists, 3);
+  EXPECT_EQ(counted().graphs, 0);
 }
 
 TEST_F(StepGraphs, LongListsAreSplit) {
-  for (int i = 0; i < 3 * 256; ++i) reverse({1}, {64}, x.constant(), y.get());
-  EXPECT_EQ(graph_statistics().graph_launches, 2);
-  EXPECT_EQ(graph_statistics().plainly, 256);
+  for (int i = 0; i < 3 * 512; ++i) reverse({1}, {64}, x.constant(), y.get());
+  EXPECT_EQ(counted().graph_launches, 2);
+  EXPECT_EQ(counted().plainly, 512);
   synchronize();
-  EXPECT_EQ(graph_statistics().graph_launches, 2);
+  EXPECT_EQ(counted().graph_launches, 2);
+}
+
+TEST_F(StepGraphs, HaveCopiesToTheDevice) {
+  const float* const pinned = static_cast<const float*>(allocate_pinned(kBytes));
+  for (int i = 0; i < 4; ++i) {
+    std::vector<float> values(64, static_cast<float>(i));
+    copy_to_device(x.get(), values.data(), kBytes);
+    // The values are those at the time of the call.
+    std::fill(values.begin(), values.end(), -1.0F);
+    reverse({1}, {64}, x.constant(), y.get());
+    std::fill(const_cast<float*>(pinned), const_cast<float*>(pinned) + 64, static_cast<float>(10 * i));
+    copy_to_device(x.get(), pinned, kBytes);
+    reverse({1}, {64}, x.constant(), z.get());
+    EXPECT_EQ(y.values(), std::vector<float>(64, static_cast<float>(i)));
+    EXPECT_EQ(z.values(), std::vector<float>(64, static_cast<float>(10 * i)));
+  }
+  free_pinned(const_cast<float*>(pinned));
+  EXPECT_EQ(counted().graph_launches, 3);
+  EXPECT_EQ(counted().by_graph, 3 * 4);
+}
+
+TEST_F(StepGraphs, ChangeSizesOfCopies) {
+  const std::vector<float> values(64, 2.0F);
+  for (int i = 0; i < 4; ++i) {
+    const int64_t count = 16 * (i + 1), bytes = count * static_cast<int64_t>(sizeof(float));
+    fill_bytes(y.get(), 0, kBytes);
+    copy_to_device(x.get(), values.data(), bytes);
+    copy_on_device(y.get(), x.get(), bytes);
+    reverse({1}, {64}, x.constant(), z.get());
+    const std::vector<float> copied = y.values();
+    EXPECT_EQ(std::count(copied.begin(), copied.end(), 2.0F), count);
+  }
+  EXPECT_EQ(counted().graph_launches, 3);
+  EXPECT_EQ(counted().changed, 2 * 2);
+}
+
+TEST_F(StepGraphs, KeepPinnedMemoryUntilItWasCopied) {
+  float* const first = static_cast<float*>(allocate_pinned(kBytes));
+  std::fill(first, first + 64, 3.0F);
+  copy_to_device(x.get(), first, kBytes);
+  free_pinned(first);
+  float* const second = static_cast<float*>(allocate_pinned(kBytes));
+  EXPECT_NE(first, second);
+  empty_cache();
+  EXPECT_EQ(x.values(), std::vector<float>(64, 3.0F));
+  float* const third = static_cast<float*>(allocate_pinned(kBytes));
+  free_pinned(second);
+  free_pinned(third);
+}
+
+TEST_F(StepGraphs, EndWhereALongListCopiesToTheDevice) {
+  const std::vector<float> values(64, 2.0F);
+  for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < 80; ++k) reverse({1}, {64}, x.constant(), y.get());
+    copy_to_device(x.get(), values.data(), kBytes);
+  }
+  EXPECT_EQ(list_ends_text(counted()), "3 by copies to the device");
+  EXPECT_EQ(counted().plainly, 80 + 81);
+  EXPECT_EQ(counted().by_graph, 81);
 }
 
 TEST_F(StepGraphs, MemoryIsReusedWithinAList) {
@@ -119,7 +200,7 @@ TEST_F(StepGraphs, MemoryIsReusedWithinAList) {
     return y.values();
   };
   for (int i = 0; i < 4; ++i) EXPECT_EQ(run(), std::vector<float>(64, 1.5F));
-  EXPECT_EQ(graph_statistics().graph_launches, 3);
+  EXPECT_EQ(counted().graph_launches, 3);
 }
 
 TEST_F(StepGraphs, FaultsNameTheirOperation) {
@@ -139,7 +220,7 @@ TEST_F(StepGraphs, FaultsNameTheirOperation) {
       EXPECT_EQ(device.emulated().last_fault().value_or(emulation::Fault{}).operation, i % 2 ? "softmax" : "exp");
     }
   }
-  EXPECT_EQ(graph_statistics().graph_launches, 3);
+  EXPECT_EQ(counted().graph_launches, 3);
 }
 
 /// d [4, 3] = a [4, 5] b [5, 3].
@@ -147,6 +228,7 @@ constexpr BlasProduct kProduct{.rows = 4, .columns = 3, .inner = 5, .lda = 4, .l
 
 class ProductsInGraphs : public StepGraphs {
  protected:
+  ProductsInGraphs() { begin(); }
   /// d [4, 3] += e [4, 3] identity [3, 3].
   static BlasProduct sum() {
     return {.accumulate = true, .rows = 4, .columns = 3, .inner = 3, .lda = 4, .ldb = 3, .ldd = 4};
@@ -174,13 +256,13 @@ class ProductsInGraphs : public StepGraphs {
 TEST_F(ProductsInGraphs, AreNodesLikeKernels) {
   const int64_t products = device.products();
   for (int i = 0; i < 4; ++i) EXPECT_EQ(step(one.get(), two.get(), y.get()), expected(1, 2)) << i;
-  EXPECT_EQ(graph_statistics().graphs, 1);
-  EXPECT_EQ(graph_statistics().graph_launches, 3);
-  EXPECT_EQ(graph_statistics().by_graph, 3 * 4);
-  EXPECT_EQ(graph_statistics().plainly, 4);
-  EXPECT_EQ(graph_statistics().seen_once, 4);
-  EXPECT_EQ(graph_statistics().changed, 0);
-  EXPECT_EQ(graph_statistics().ended_by(ListEnd::copy_to_host), 4);
+  EXPECT_EQ(counted().graphs, 1);
+  EXPECT_EQ(counted().graph_launches, 3);
+  EXPECT_EQ(counted().by_graph, 3 * 4);
+  EXPECT_EQ(counted().plainly, 4);
+  EXPECT_EQ(counted().seen_once, 4);
+  EXPECT_EQ(counted().changed, 0);
+  EXPECT_EQ(counted().ended_by(ListEnd::copy_to_host), 4);
   if (!test_on_gpu()) {
     EXPECT_EQ(device.products() - products, 4 * 3);
   }
@@ -189,22 +271,23 @@ TEST_F(ProductsInGraphs, AreNodesLikeKernels) {
 TEST_F(ProductsInGraphs, AreCapturedAgainIfAnAddressDiffers) {
   for (int i = 0; i < 2; ++i) step(one.get(), two.get(), y.get());
   EXPECT_EQ(step(one.get(), four.get(), y.get()), expected(1, 4));
-  EXPECT_EQ(graph_statistics().changed, 1);
+  EXPECT_EQ(counted().changed, 1);
   EXPECT_EQ(step(two.get(), four.get(), z.get()), expected(2, 4));
-  EXPECT_EQ(graph_statistics().changed, 1 + 3);
-  EXPECT_EQ(graph_statistics().graphs, 1);
-  EXPECT_EQ(graph_statistics().graph_launches, 3);
+  EXPECT_EQ(counted().changed, 1 + 3);
+  EXPECT_EQ(counted().graphs, 1);
+  EXPECT_EQ(counted().graph_launches, 3);
 }
 
 TEST_F(ProductsInGraphs, ShareTheWorkspaceOfOthers) {
   constexpr int64_t kInner = 600;
   const DeviceArray<float> wide{std::vector<float>(4 * kInner, 1)}, high{std::vector<float>(kInner * 3, 1)};
+  begin();
   const BlasProduct longer{.rows = 4, .columns = 3, .inner = kInner, .lda = 4, .ldb = kInner, .ldd = 4};
   for (int i = 0; i < 3; ++i) {
     for (int k = 0; k < 4; ++k) EXPECT_TRUE(multiply(longer, {wide.get(), high.get(), nullptr, y.get()}));
     EXPECT_EQ(y.values()[0], kInner);
   }
-  EXPECT_EQ(graph_statistics().graph_launches, 2);
+  EXPECT_EQ(counted().graph_launches, 2);
 }
 
 TEST_F(ProductsInGraphs, AreLaunchedPlainlyIfTheDriverRefusesChanges) {
@@ -215,17 +298,17 @@ TEST_F(ProductsInGraphs, AreLaunchedPlainlyIfTheDriverRefusesChanges) {
   const Context& c = context();
   const_cast<Context&>(c).driver = &refusing;
   step(one.get(), two.get(), y.get());
-  EXPECT_EQ(graph_statistics().graph_launches, 1);
+  EXPECT_EQ(counted().graph_launches, 1);
   EXPECT_EQ(step(one.get(), four.get(), y.get()), expected(1, 4));
-  EXPECT_EQ(graph_statistics().refused, 4);
-  EXPECT_EQ(graph_statistics().graph_launches, 1);
+  EXPECT_EQ(counted().refused, 4);
+  EXPECT_EQ(counted().graph_launches, 1);
   // The next list becomes a graph again.
   EXPECT_EQ(step(one.get(), four.get(), y.get()), expected(1, 4));
-  EXPECT_EQ(graph_statistics().graphs, 2);
-  EXPECT_EQ(graph_statistics().graph_launches, 2);
+  EXPECT_EQ(counted().graphs, 2);
+  EXPECT_EQ(counted().graph_launches, 2);
   refusing.stream_begin_capture = [](void*, int) { return result::capture_unsupported; };
   EXPECT_EQ(step(two.get(), four.get(), y.get()), expected(2, 4));
-  EXPECT_EQ(graph_statistics().refused, 8);
+  EXPECT_EQ(counted().refused, 8);
   const_cast<Context&>(c).driver = &emulation::emulated_driver();
 }
 

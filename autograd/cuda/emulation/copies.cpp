@@ -15,6 +15,7 @@ namespace {
 constexpr int kUndefined = 0xFF;
 constexpr const char* kCopyWithin = "copy on the device";
 constexpr const char* kFill = "fill on the device";
+constexpr const char* kUpload = "copy to the device";
 
 char* at(DevicePointer address) { return reinterpret_cast<char*>(address); }
 
@@ -50,16 +51,12 @@ void write(DevicePointer to, const void* from, size_t bytes) {
 }  // namespace
 
 Result copy_to_emulated(DevicePointer to, const void* from, size_t bytes, void* stream) {
-  constexpr const char* kWhat = "copy to the device";
   const auto lock = work_queue().lock();
   if (const Result refused = refuse_captured(stream)) return refused;
-  check_range(kWhat, to, bytes);
-  check_host(kWhat, from);
+  check_range(kUpload, to, bytes);
+  check_host(kUpload, from);
   if (const uint64_t block = pinned_memory().block_of(from, bytes)) {
-    work_queue().submit([=] {
-      check_pinned(kWhat, block, from, bytes);
-      write(to, from, bytes);
-    });
+    work_queue().submit([=] { run_upload(to, from, bytes, block); });
   } else {
     const char* const first = static_cast<const char*>(from);
     work_queue().submit(
@@ -103,6 +100,12 @@ void run_copy(DevicePointer to, DevicePointer from, size_t bytes) {
   check_range(kCopyWithin, from, bytes, memory.allocated());
   std::memcpy(at(to), at(from), bytes);
   memory.region().copy_written(at(to), memory.region(), at(from), bytes);
+}
+
+void run_upload(DevicePointer to, const void* from, size_t bytes, uint64_t block) {
+  check_range(kUpload, to, bytes, device_memory()->allocated());
+  check_pinned(kUpload, block, from, bytes);
+  write(to, from, bytes);
 }
 
 void run_fill(DevicePointer to, unsigned char value, size_t bytes) {

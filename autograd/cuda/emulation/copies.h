@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "../driver.h"
 
@@ -19,6 +20,8 @@ Result fill_emulated(DevicePointer to, unsigned char value, size_t bytes, void* 
 /// @{
 void run_copy(DevicePointer to, DevicePointer from, size_t bytes);
 void run_fill(DevicePointer to, unsigned char value, size_t bytes);
+/// From a block of pinned memory, which must still exist.
+void run_upload(DevicePointer to, const void* from, size_t bytes, uint64_t block);
 /// @}
 
 }  // namespace tape::cuda_device::emulation

@@ -13,7 +13,9 @@
 #include "autograd/cuda/context.h"
 #include "autograd/cuda/memory.h"
 #include "autograd/cuda/stream.h"
+#include "autograd/kernels/random/tokens.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/product/matmul.h"
 #include "autograd/tape/scope.h"
 #include "tests/cuda/device_array.h"
 #include "tests/cuda/test_device.h"
@@ -80,6 +82,38 @@ TEST_F(CudaCosts, CopiesAreFastFromPinnedMemory) {
   expect_above(1, "copy from the device to pinned memory", [&] { copy_to_host(pinned, x.get(), kBytes); });
   expect_above(50, "copy on the device", [&] { copy_on_device(y.get(), x.get(), kBytes); });
   free_pinned(pinned);
+}
+
+/// What a generated token takes: reading the weights, and a choice among the ids of GPT-2.
+TEST_F(CudaCosts, ATokenReadsItsWeightsAndIsChosenFast) {
+  constexpr int64_t kWidth = 4096, kVocab = 50257;
+  const NoGrad no_grad;
+  for (const DType dtype : {f32, bf16}) {
+    const Tensor weight = zeros({kBytes / (kWidth * size_of(dtype)), kWidth}, {dtype, cuda});
+    for (const int64_t rows : {1, 2, 4, 8}) {
+      const Tensor x = zeros({rows, kWidth}, {dtype, cuda});
+      expect_above(200, fmt::format("product of {} rows of {} by a weight", rows, to_string(dtype)).c_str(),
+                   [&] { linear(x, weight, Tensor()); });
+    }
+  }
+  const Tensor scores = randn({1, kVocab}, cuda), row = zeros({1}, {i64, cuda});
+  Tensor text = zeros({1, 1}, {i64, cuda}), next = zeros({1, 1}, {i64, cuda}), ended = zeros({1}, {boolean, cuda});
+  const DeviceArray<kernels::Finding> finding{std::vector<kernels::Finding>(1)};
+  const kernels::TokenChoice how{
+      .rows = 1, .vocab = kVocab, .limit = kVocab, .columns = 1, .top_k = 50, .temperature = 0.8, .top_p = 0.9};
+  expect_below(2000, "choice of a token among 50257", 200, [&] {
+    kernels::tokens<float>(kernels::Target{cuda})
+        .choose(how,
+                {.scores = scores.device_data<float>(),
+                 .numbers = row.device_data<int64_t>(),
+                 .begin = row.device_data<int64_t>(),
+                 .hidden = row.device_data<int64_t>(),
+                 .stop_ids = row.device_data<int64_t>(),
+                 .text = text.mutable_device_data<int64_t>(),
+                 .next = next.mutable_device_data<int64_t>(),
+                 .ended = ended.mutable_device_data<bool>()},
+                1, finding.get());
+  });
 }
 
 }  // namespace

@@ -6,15 +6,15 @@ namespace tape::kernels {
 
 /// How the next token of each row of scores is chosen: the rule of models/decoding/sampling.h.
 struct TokenChoice {
-  int64_t rows, vocab;      ///< of the scores
-  int64_t limit;            ///< only ids below it are chosen
-  int64_t columns, length;  ///< room of a row's text, and how much of it is written: the choice becomes text[length]
-  int64_t hidden, stops;    ///< sizes of the lists of ids
-  int64_t no_repeat_ngram;  ///< no n-gram of this size is repeated; 0: no limit
-  int64_t filler;           ///< "choice" of rows that have ended
-  int64_t top_k;            ///< 0: all
-  double temperature, top_p, min_p, repetition_penalty;
-  uint64_t seed, draw;  ///< row i uses value `draw` of Generator(seed + numbers[i])
+  int64_t rows = 0, vocab = 0;      ///< of the scores
+  int64_t limit = 0;                ///< only ids below it are chosen
+  int64_t columns = 0, length = 0;  ///< room of a row's text, and how much is written: the choice becomes text[length]
+  int64_t hidden = 0, stops = 0;    ///< sizes of the lists of ids
+  int64_t no_repeat_ngram = 0;      ///< no n-gram of this size is repeated; 0: no limit
+  int64_t filler = 0;               ///< "choice" of rows that have ended
+  int64_t top_k = 0;                ///< 0: all
+  double temperature = 1, top_p = 1, min_p = 0, repetition_penalty = 1;
+  uint64_t seed = 0, draw = 0;  ///< row i uses value `draw` of Generator(seed + numbers[i])
 
   /// Whether the scores of some ids depend on lists or on the text.
   constexpr bool marks_ids() const { return hidden > 0 || no_repeat_ngram > 0 || repetition_penalty != 1; }

@@ -7,6 +7,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/random/tokens.h"
 #include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/kernel_call.h"
 #include "autograd/ops/shape/join.h"
@@ -26,13 +27,14 @@ DeviceTokens::DeviceTokens(GenerationBatch& batch, std::vector<size_t> rows, int
                            const std::vector<int64_t>& never)
     : batch_(batch), rows_(std::move(rows)), filler_(filler), never_(std::ssize(never)) {
   const auto count = std::ssize(rows_);
-  std::vector<int64_t> numbers, begin, last, text, hidden = never;
+  std::vector<int64_t> numbers, begin, last, text, ended, hidden = never;
   if (keeps_texts())
     for (const size_t row : rows_) length_ = std::max<int64_t>(length_, std::ssize(batch_.rows_[row].ids));
   for (const size_t row : rows_) {
     const std::vector<int64_t>& ids = batch_.rows_[row].ids;
     numbers.push_back(static_cast<int64_t>(row));
     last.push_back(ids.back());
+    ended.push_back(batch_.rows_[row].ended);
     begin.push_back(keeps_texts() ? length_ - std::ssize(ids) : 0);
     text.resize(text.size() + static_cast<size_t>(begin.back()), filler);
     if (keeps_texts()) text.insert(text.end(), ids.begin(), ids.end());
@@ -40,15 +42,19 @@ DeviceTokens::DeviceTokens(GenerationBatch& batch, std::vector<size_t> rows, int
   }
   hidden.insert(hidden.end(), batch_.stop_ids_.begin(), batch_.stop_ids_.end());
   hidden.push_back(filler);  // not used, but an empty tensor has no memory
-  // All rows began together.
-  generated_ = rows_.empty() ? 0 : std::ssize(batch_.found_[rows_[0]].tokens);
-  draws_ = rows_.empty() ? 0 : batch_.rows_[rows_[0]].draws.counter();
+  // Rows that run have begun together.
+  const auto running = std::find(ended.begin(), ended.end(), 0) - ended.begin();
+  if (running < count) {
+    const size_t row = rows_[static_cast<size_t>(running)];
+    generated_ = std::ssize(batch_.found_[row].tokens);
+    draws_ = batch_.rows_[row].draws.counter();
+  }
   numbers_ = from_vector(numbers);
   begin_ = from_vector(begin);
   hidden_ = from_vector(hidden);
   text_ = from_vector(text, {count, length_ + 1});
   last_ = from_vector(last, {count, 1});
-  ended_ = zeros({count}, {boolean, default_device()});
+  ended_ = ne(from_vector(ended), 0);
 }
 
 ValueCheck DeviceTokens::check_of_scores(int64_t vocab) const {

@@ -17,8 +17,8 @@ namespace tape::models {
 /// those of GenerationBatch::append_next() for the same scores.
 class DeviceTokens {
  public:
-  /// Running rows, on the default device. Rows that have ended continue with the
-  /// token `filler`; the ids `never` are not generated.
+  /// Rows on the default device. Those that have ended continue with the token `filler`; the ids `never` are not
+  /// generated.
   DeviceTokens(GenerationBatch& batch, std::vector<size_t> rows, int64_t filler,
                const std::vector<int64_t>& never = {});
 
@@ -49,14 +49,14 @@ class DeviceTokens {
 
   GenerationBatch& batch_;
   std::vector<size_t> rows_;
-  int64_t filler_, never_;          // a token, and the number of ids
-  int64_t length_ = 0, generated_;  // of the texts in text_, including padding, and of all generated texts
-  uint64_t draws_;                  // number of values that each row has drawn
-  Tensor numbers_, begin_;          // [rows]: numbers of the rows, and where their texts begin in text_
-  Tensor hidden_;                   // `never`, then the ids that end a text
-  Tensor text_;                     // [rows, columns], padded on the left; only the last choice if texts do not matter
-  Tensor last_, ended_;             // [rows, 1], [rows]
-  std::deque<Step> steps_ = {};     // not delivered yet
+  int64_t filler_, never_;              // a token, and the number of ids
+  int64_t length_ = 0, generated_ = 0;  // of the texts in text_, including padding, and of all generated texts
+  uint64_t draws_ = 0;                  // number of values that each row has drawn
+  Tensor numbers_, begin_;              // [rows]: numbers of the rows, and where their texts begin in text_
+  Tensor hidden_;                       // `never`, then the ids that end a text
+  Tensor text_;                  // [rows, columns], padded on the left; only the last choice if texts do not matter
+  Tensor last_, ended_;          // [rows, 1], [rows]
+  std::deque<Step> steps_ = {};  // not delivered yet
 };
 
 /// Generates at most `steps` tokens for the rows of a decoder on a GPU.

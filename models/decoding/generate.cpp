@@ -161,11 +161,12 @@ Tensor scores_of(const CausalLM& model, const Tensor& generated) {
   return model.options().output == nn::TokenOutput::probabilities ? log(cast(generated, f64)) : generated;
 }
 
-/// Generates on a GPU while all rows fit into the position table, without waiting for each token. Returns the number of
-/// steps.
-int64_t generate_on_device(CausalLM& model, GenerationBatch& generated, CachedRows& cached, const GenerateOptions& o) {
-  const int64_t steps = std::min(o.max_new_tokens, cached.steps());
-  if (steps == 0 || cached.places().empty()) return 0;
+/// Generates on a GPU while all running rows fit into the position table, without waiting for each token. Returns the
+/// number of steps, at most `most`.
+int64_t generate_on_device(CausalLM& model, GenerationBatch& generated, CachedRows& cached, int64_t most,
+                           const GenerateOptions& o) {
+  const int64_t steps = std::min(most, cached.steps());
+  if (steps == 0) return 0;
   DeviceTokens tokens(generated, cached.places(), 0);
   for (int64_t step = 0; step < steps && !generated.running().empty(); ++step) {
     tokens.choose(scores_of(model, cached.logits(tokens.last())));
@@ -204,8 +205,9 @@ std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vecto
   // A model that returns probabilities needs all of them: they may be equal where the scores differ.
   const bool gives_scores = model.options().output == nn::TokenOutput::logits;
   const bool on_device = reading_waits(model.device()) && options.use_cache;
-  int64_t step = on_device ? generate_on_device(model, generated, cached, options) : 0;
-  for (; step < options.max_new_tokens && !generated.running().empty(); ++step) {
+  for (int64_t step = 0; step < options.max_new_tokens && !generated.running().empty(); ++step) {
+    if (on_device) step += generate_on_device(model, generated, cached, options.max_new_tokens - step, options);
+    if (step == options.max_new_tokens || generated.running().empty()) break;
     if (options.use_cache) {
       // Determined before any row grows: a row that outgrows the table in this step slides from the next one on.
       const std::vector<size_t> sliding = generated.running([&](size_t row) { return !cached.fits(row); });

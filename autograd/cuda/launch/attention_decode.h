@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "autograd/cuda/kernels/attention_shape.h"
-#include "autograd/cuda/launch/elements.h"
-#include "autograd/kernels/attention/attention.h"
+#include "../../kernels/attention/attention.h"
+#include "../kernels/attention_shape.h"
+#include "elements.h"
 
 namespace tape::kernels::cuda {
 

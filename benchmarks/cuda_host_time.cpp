@@ -141,61 +141,81 @@ Blas idle_blas() {
   return b;
 }
 
+/// The decoders of `tapeformer bench train-step`, without dropout.
+struct Config {
+  const char* name;
+  int64_t batch, length;
+  models::GptConfig model;
+};
+std::vector<Config> configs() {
+  const auto gpt = [](int64_t vocab, int64_t d_model, int64_t layers, int64_t heads, int64_t length) {
+    return models::GptConfig{.vocab = vocab,
+                             .d_model = d_model,
+                             .layers = layers,
+                             .heads = heads,
+                             .max_length = length,
+                             .dropout = 0,
+                             .attention_dropout = 0,
+                             .embedding_dropout = 0};
+  };
+  return {{"gpt-nano", 12, 64, gpt(65, 128, 4, 4, 64)},
+          {"gpt-char", 64, 256, gpt(65, 384, 6, 6, 256)},
+          {"gpt-124m", 32, 1024, gpt(50304, 768, 12, 12, 1024)}};
+}
+
 struct Step {
   double smallest, median;  // microseconds
+  int64_t peak_bytes;
   Calls calls;
 };
 
-/// Steps of the GPT of `tapeformer bench train-step --config gpt-nano`.
-Step time_steps(int steps, MatmulPrecision precision) {
-  constexpr int64_t kBatch = 12, kLength = 64;
+Step time_steps(const Config& config, double seconds, MatmulPrecision precision) {
   const DeviceScope on_device(cuda);
   const MatmulPrecisionScope scope(precision);
-  models::Gpt model({.vocab = 65,
-                     .d_model = 128,
-                     .layers = 4,
-                     .heads = 4,
-                     .max_length = kLength,
-                     .dropout = 0,
-                     .attention_dropout = 0,
-                     .embedding_dropout = 0});
+  models::Gpt model(config.model);
   optim::AdamW optimizer(model.parameters(), {.lr = 1e-3});
-  const Tensor ids = zeros({kBatch, kLength + 1}, {i64, cpu});
+  const Tensor ids = zeros({config.batch, config.length + 1}, {i64, cpu});
   std::vector<double> times;
-  for (int step = 0; step < steps; ++step) {
+  double all = 0;
+  while (all < seconds * 1e6 || times.size() < 20) {
     calls = {};
+    if (times.size() == 5) reset_peak_memory(cuda);
     const auto start = std::chrono::steady_clock::now();
     optimizer.zero_grad();
     const Tensor batch = ids.to(cuda);
-    const Tensor loss = model.loss(slice(batch, 1, {.end = kLength}), slice(batch, 1, {.start = 1}));
+    const Tensor loss = model.loss(slice(batch, 1, {.end = config.length}), slice(batch, 1, {.start = 1}));
     loss.backward();
     optim::clip_grad_norm(model.parameters(), 1.0);
     optimizer.step();
     static_cast<void>(loss.item());
     times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+    all += times.back();
   }
   std::sort(times.begin(), times.end());
-  return {times.front(), times[times.size() / 2], calls};
+  return {times.front(), times[times.size() / 2], memory_stats(cuda).peak_bytes, calls};
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  const int steps = count > 1 ? std::atoi(arguments[1]) : 2000;
+  const double seconds = count > 1 ? std::atof(arguments[1]) : 1;
   const Driver driver_table = idle_driver();
   const Blas blas_table = idle_blas();
-  fmt::print("{:<22} {:>8} {:>8}   calls of the driver in a step\n", "gpt-nano, 12 x 64", "min us", "median");
-  for (const MatmulPrecision precision : {MatmulPrecision::high, MatmulPrecision::medium})
-    for (const bool graphs : {false, true}) {
-      setenv("TAPE_CUDA_GRAPHS", graphs ? "1" : "0", 1);
-      install(&driver_table);
-      install_blas(&blas_table);
-      const Step step = time_steps(steps, precision);
-      const Calls& c = step.calls;
-      fmt::print("{:<22} {:8.0f} {:8.0f}   {} kernels, {} products, {} copies, {} fills, {} graphs, {} changed nodes\n",
-                 fmt::format("{}, {}", to_string(precision), graphs ? "as graphs" : "one by one"), step.smallest,
-                 step.median, c.kernels, c.products, c.copies, c.fills, c.graphs, c.changed_nodes);
-    }
+  fmt::print("{:<30} {:>8} {:>8} {:>8}   calls of the driver in a step\n", "", "min us", "median", "peak GB");
+  for (const Config& config : configs())
+    for (const MatmulPrecision precision : {MatmulPrecision::high, MatmulPrecision::medium})
+      for (const bool graphs : {false, true}) {
+        setenv("TAPE_CUDA_GRAPHS", graphs ? "1" : "0", 1);
+        install(&driver_table);
+        install_blas(&blas_table);
+        const Step step = time_steps(config, seconds, precision);
+        const Calls& c = step.calls;
+        fmt::print(
+            "{:<30} {:8.0f} {:8.0f} {:8.2f}   {} kernels, {} products, {} copies, {} fills, {} graphs, {} changed\n",
+            fmt::format("{}, {}, {}", config.name, to_string(precision), graphs ? "as graphs" : "one by one"),
+            step.smallest, step.median, static_cast<double>(step.peak_bytes) * 1e-9, c.kernels, c.products, c.copies,
+            c.fills, c.graphs, c.changed_nodes);
+      }
   install_blas(nullptr);
   install(nullptr);
 }

@@ -78,10 +78,10 @@ load() {
 # (b) Kernels, tensors and modules beside the CPU. Each suite in a process of its own: a kernel that fails ends the use of the
 # device in its process.
 kernels() {
-  "$test_cuda" --gtest_list_tests | grep -E '^[A-Z]' | sed -E 's/[/.].*//' | sort -u |
+  "$test_cuda" --gtest_list_tests | grep -E '^[A-Z]' | sed -E 's#^[A-Za-z]+/(Cuda)#\1#; s/[/.].*//' | sort -u |
     grep -E '^(Cuda|LateChecks|StepGraphs|StepsAsGraphs)' |
     grep -vE '^Cuda(KernelTable|Operations|Training|Costs|Driver|Memory|Signatures|Kernels)$' > suites.txt
-  xargs -P 4 -I{} bash -c 'check {} 30 bash -c "tests \"{}.*:{}/*\""' < suites.txt
+  xargs -P 4 -I{} bash -c 'check {} 30 bash -c "tests \"{}.*:{}/*:*/{}.*\""' < suites.txt
 }
 
 # (c) Every registered operation in f64: values and gradients beside the CPU, gradients and second derivatives by differences.

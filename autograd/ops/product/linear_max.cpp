@@ -7,6 +7,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/activation_dtype.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/masked.h"
@@ -51,11 +52,12 @@ struct Candidates {
 /// Candidates for the `top` largest values of linear(x, weight, bias) [1, words], with bitwise the same scores. Returns
 /// none if the whole product must be computed: for several rows, which have many candidates together; if top exceeds
 /// half of the groups, each of which gives one bound; if the weight has no int8 copy (read_int8()) or too many
-/// candidates remain; and in a Composed scope.
+/// candidates remain; in a Composed scope; and with bf16 activations.
 std::optional<Candidates> candidates(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t top,
                                      int64_t vocab_limit) {
   if (x.dtype() != f32 || x.numel() != weight.size(1) || weight.numel() < kMinWeightSize || Composed::active())
     return {};
+  if (activation_dtype(weight) != f32) return {};
   if (kernels::precision_in_use(MatmulPrecisionScope::current()) != MatmulPrecision::highest) return {};
   if (top > std::max<int64_t>(1, kernels::Int8Rows{.n = vocab_limit}.groups() / 2)) return {};
   const Int8Weight kept = read_int8(weight);

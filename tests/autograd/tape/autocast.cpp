@@ -8,9 +8,13 @@
 #include "autograd/ops/loss/linear_cross_entropy.h"
 #include "autograd/ops/loss/probability_loss.h"
 #include "autograd/ops/loss/regression_loss.h"
+#include "autograd/ops/norm/batch_norm.h"
+#include "autograd/ops/norm/group_norm.h"
 #include "autograd/ops/norm/norm.h"
 #include "autograd/ops/norm/softmax.h"
+#include "autograd/ops/product/linear_max.h"
 #include "autograd/ops/product/matmul.h"
+#include "autograd/ops/product/packed_weight.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/random.h"
 #include "autograd/tape/scope.h"
@@ -83,6 +87,13 @@ TEST(Autocast, TakesActivationsBesideParameters) {
   EXPECT_EQ(layer_norm(x, weight, bias, 1e-5).dtype(), bf16);  // without a scope as well
   EXPECT_EQ(rms_norm(x, weight, 1e-5).dtype(), bf16);
   EXPECT_EQ(conv1d(x, randn({2, 3, 2}), randn({2})).dtype(), bf16);
+  Tensor running_mean = zeros({3}), running_var = ones({3});
+  const Tensor scale = randn({3}), shift = randn({3});
+  EXPECT_EQ(batch_norm(x, running_mean, running_var, scale, shift, {.training = true}).dtype(), bf16);
+  EXPECT_EQ(running_mean.dtype(), f32);
+  EXPECT_FALSE(tensors_equal(running_mean, zeros({3})));
+  EXPECT_EQ(batch_norm(x, running_mean, running_var, scale, shift, {.training = false}).dtype(), bf16);
+  EXPECT_EQ(group_norm(x, 1, scale, shift).dtype(), bf16);
   nn::LearnedPositionalEncoding learned(4, 8);
   EXPECT_EQ(learned(x).dtype(), f32);
   EXPECT_TAPE_ERROR(matmul(x, randn({4, 2})), ErrorKind::dtype, "matmul: dtypes differ: bf16 and f32");
@@ -92,6 +103,17 @@ TEST(Autocast, TakesActivationsBesideParameters) {
   EXPECT_EQ(sinusoids(x).dtype(), bf16);
   EXPECT_EQ(matmul(x, randn({4, 2})).dtype(), bf16);
   EXPECT_EQ(matmul(randn({2, 4}), randn({4, 2})).dtype(), f32);
+}
+
+TEST(Autocast, ChoosesTheLikeliestFromRoundedScores) {
+  const AutocastScope autocast;
+  const Tensor x = randn({1, 1024}), weight = randn({400, 1024});
+  keep_packed(weight, true);
+  for (int64_t read = 0; read <= kReadsBeforeInt8 + 1; ++read) {  // int8 copies are not used
+    const TopK best = linear_max(x, weight, {});
+    EXPECT_TRUE(tensors_equal(best.indices, max_with_index(linear(x, weight, {})).indices));
+    EXPECT_TRUE(tensors_equal(best.values, max_with_index(linear(x, weight, {})).values));
+  }
 }
 
 TEST(Autocast, IsOffOnTheCpuWithoutAScope) {

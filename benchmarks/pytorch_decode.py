@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Times generate() of transformers' MarianMTModel, 32 tokens to 32 tokens, and prints a JSON line with the keys of
-`tapeformer bench decode`.
+"""Times generate() of transformers and prints a JSON line with the keys of `tapeformer bench decode`: MarianMTModel, 32 tokens
+to 32 tokens, or GPT-2 of 124 million parameters, 128 tokens behind 16.
 
     python3 benchmarks/pytorch_decode.py --config base --batch 32 --beam 4
+    python3 benchmarks/pytorch_decode.py --config gpt-124m --device cuda --precision medium
 
 The weights are random: the time does not depend on the output.
 """
@@ -48,35 +49,47 @@ def marian(name):
     ).eval()
 
 
+def gpt2():
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(bos_token_id=None, eos_token_id=None, pad_token_id=PADDING)).eval()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--config", default="base", choices=sorted(TRANSLATORS))
+    parser.add_argument("--config", default="base", choices=[*sorted(TRANSLATORS), "gpt-124m"])
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--beam", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--precision", default="highest", choices=["highest", "high", "medium"], help="medium: bf16 autocast")
+    parser.add_argument("--precision", default="highest", choices=["highest", "high", "medium"], help="medium: bf16 autocast, on a GPU weights in bf16")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     autocast = args.precision == "medium"
     torch.set_float32_matmul_precision("highest" if autocast else args.precision)
     torch.manual_seed(1)
-    model = marian(args.config)
-    ids = torch.randint(3, model.config.vocab_size, (args.batch, LENGTH))
+    continues = args.config == "gpt-124m"
+    given, made = (16, 128) if continues else (LENGTH, LENGTH)
+    model = (gpt2() if continues else marian(args.config)).to(args.device)
+    if autocast and args.device == "cuda":
+        model, autocast = model.to(torch.bfloat16), False
+    ids = torch.randint(3, model.config.vocab_size, (args.batch, given)).to(args.device)
     mask = torch.ones_like(ids)
+    never = {} if continues else {"bad_words_ids": [[PADDING]]}
     times = []
-    with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+    with torch.inference_mode(), torch.autocast(args.device, dtype=torch.bfloat16, enabled=autocast):
         for step in range(args.steps + 1):
             start = time.perf_counter()
-            # eos is suppressed until there are 32 tokens, and padding always.
+            # eos is suppressed until there are all tokens, and padding always.
             said = model.generate(input_ids=ids, attention_mask=mask, do_sample=False, num_beams=args.beam,
-                                  min_new_tokens=LENGTH, max_new_tokens=LENGTH, bad_words_ids=[[PADDING]])  # fmt: skip
-            assert said.shape == (args.batch, LENGTH + 1), said.shape
+                                  min_new_tokens=made, max_new_tokens=made, **never)  # fmt: skip
+            said = said.cpu()
+            assert said.shape == (args.batch, made + (given if continues else 1)), said.shape
             if step > 0:
                 times.append((time.perf_counter() - start) * 1e3)
     times.sort()
-    tokens = args.batch * LENGTH
-    print(json.dumps({"cfg": args.config, "threads": args.threads, "params": sum(p.numel() for p in model.parameters()),
+    tokens = args.batch * made
+    gpu = {"gpu_mb": torch.cuda.max_memory_allocated() >> 20} if args.device == "cuda" else {}
+    print(json.dumps({**gpu, "cfg": args.config, "threads": args.threads, "params": sum(p.numel() for p in model.parameters()),
                       "batch": args.batch, "beam": args.beam, "ms": round(times[len(times) // 2], 2),
                       "min_ms": round(times[0], 2), "tok_s": round(tokens / times[0] * 1e3),
                       "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}))  # fmt: skip

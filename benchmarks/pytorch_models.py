@@ -18,6 +18,13 @@ LANGUAGE_MODELS = {
     "gpt-300m": dict(vocab=8192, batch=4, length=64, d_model=1024, heads=16, layers=24),
 }
 
+# What is larger on a GPU.
+GPU = {
+    "gpt-char": dict(batch=64),
+    "base": dict(batch=128, length=64),
+    "gpt-124m": dict(vocab=50304, batch=32, length=1024, tied=True),
+}
+
 
 class Translator(nn.Module):
     def __init__(self, vocab, d_model, heads, layers, d_ff, tied, dropout, **_):
@@ -32,7 +39,7 @@ class Translator(nn.Module):
             self.output.weight = self.embedding.weight
 
     def forward(self, src, tgt):
-        mask = nn.Transformer.generate_square_subsequent_mask(tgt.shape[1])
+        mask = nn.Transformer.generate_square_subsequent_mask(tgt.shape[1], device=tgt.device)
         embed = lambda ids: self.dropout(self.embedding(ids) * self.scale)  # noqa: E731
         return self.output(self.transformer(embed(src), embed(tgt), tgt_mask=mask, tgt_is_causal=True))
 
@@ -55,33 +62,37 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    def __init__(self, vocab, length, d_model, heads, layers, dropout, **_):
+    def __init__(self, vocab, length, d_model, heads, layers, dropout, tied=False, **_):
         super().__init__()
         self.token, self.position = nn.Embedding(vocab, d_model), nn.Embedding(length, d_model)
         self.dropout = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(Block(d_model, heads, dropout) for _ in range(layers))
         self.norm, self.output = nn.LayerNorm(d_model), nn.Linear(d_model, vocab, bias=False)
+        if tied:
+            nn.init.normal_(self.token.weight, 0, 0.02)
+            self.output.weight = self.token.weight
 
     def forward(self, ids):
-        x = self.dropout(self.token(ids) + self.position(torch.arange(ids.shape[1])))
+        x = self.dropout(self.token(ids) + self.position(torch.arange(ids.shape[1], device=ids.device)))
         for block in self.blocks:
             x = block(x)
         return self.output(self.norm(x))
 
 
-def make(name, dropout, rank=0, ranks=1, wrap=lambda model: model):
+def make(name, dropout, rank=0, ranks=1, wrap=lambda model: model, device="cpu"):
     """Returns the model, a function that computes the loss of a fixed batch, and the tokens per step. With several ranks each has
     every ranks-th row of the batch, and the loss is computed by `wrap(model)`."""
+    larger = GPU.get(name, {}) if device == "cuda" else {}
     if name in TRANSLATORS:
-        size = TRANSLATORS[name]
+        size = {**TRANSLATORS[name], **larger}
         vocab, batch, length = size["vocab"], size["batch"], size["length"]
-        model = Translator(dropout=dropout, **size)
+        model = Translator(dropout=dropout, **size).to(device)
         src, tgt = torch.randint(3, vocab, (batch, length)), torch.randint(3, vocab, (batch, length + 1))
-        src, tgt, called = src[rank::ranks], tgt[rank::ranks], wrap(model)
+        src, tgt, called = src[rank::ranks].to(device), tgt[rank::ranks].to(device), wrap(model)
         loss = lambda: F.cross_entropy(called(src, tgt[:, :-1]).view(-1, vocab), tgt[:, 1:].reshape(-1), label_smoothing=0.1)  # noqa: E731
         return model, loss, 2 * batch * length
-    size = LANGUAGE_MODELS[name]
+    size = {**LANGUAGE_MODELS[name], **larger}
     vocab, batch, length = size["vocab"], size["batch"], size["length"]
-    model = Gpt(dropout=dropout, **size)
-    ids, called = torch.randint(0, vocab, (batch, length + 1))[rank::ranks], wrap(model)
+    model = Gpt(dropout=dropout, **size).to(device)
+    ids, called = torch.randint(0, vocab, (batch, length + 1))[rank::ranks].to(device), wrap(model)
     return model, lambda: F.cross_entropy(called(ids[:, :-1]).view(-1, vocab), ids[:, 1:].reshape(-1)), batch * length

@@ -26,6 +26,8 @@ def main():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warm-up", type=int, default=3)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--graphs", action="store_true", help="with --compile: CUDA graphs")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="on a GPU, high is TF32, and each of the --steps is five")
     parser.add_argument("--step-in-backward", action="store_true", help="one Adam per parameter, in a hook after its gradient is accumulated")
     parser.add_argument("--precision", default="highest", choices=["highest", "high", "medium"], help="medium: bf16 autocast")
     args = parser.parse_args()
@@ -37,9 +39,9 @@ def main():
     if ranks > 1:
         torch.distributed.init_process_group("gloo")
     wrap = torch.nn.parallel.DistributedDataParallel if ranks > 1 else lambda model: model
-    model, loss, tokens = make(args.config, args.dropout, rank, ranks, wrap)
+    model, loss, tokens = make(args.config, args.dropout, rank, ranks, wrap, args.device)
     if args.compile:
-        loss = torch.compile(loss)
+        loss = torch.compile(loss, mode="reduce-overhead" if args.graphs else None)
     if args.step_in_backward:
         each = {p: torch.optim.Adam([p], lr=1e-4, fused=True) for p in model.parameters()}
 
@@ -50,26 +52,29 @@ def main():
         for parameter in each:
             parameter.register_post_accumulate_grad_hook(update)
     else:
-        adam = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
+        adam = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True, capturable=args.graphs)
+    between_waits = 5 if args.device == "cuda" else 1
     times = []
     for step in range(args.warm_up + args.steps):
         start = time.perf_counter()
-        if not args.step_in_backward:
-            adam.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
-            value = loss()
-        value.backward()
-        if not args.step_in_backward:
-            adam.step()
+        for _ in range(between_waits):
+            if not args.step_in_backward:
+                adam.zero_grad(set_to_none=True)
+            with torch.autocast(args.device, dtype=torch.bfloat16, enabled=autocast):
+                value = loss()
+            value.backward()
+            if not args.step_in_backward:
+                adam.step()
         value.item()
         if step >= args.warm_up:
-            times.append((time.perf_counter() - start) * 1e3)
+            times.append((time.perf_counter() - start) * 1e3 / between_waits)
     if ranks > 1:
         torch.distributed.destroy_process_group()
     if rank > 0:
         return
     times.sort()
-    print(json.dumps({"cfg": args.config, "threads": args.threads, "params": sum(p.numel() for p in model.parameters()),
+    gpu = {"gpu_mb": torch.cuda.max_memory_allocated() >> 20} if args.device == "cuda" else {}
+    print(json.dumps({**gpu, "cfg": args.config, "threads": args.threads, "params": sum(p.numel() for p in model.parameters()),
                       "ms": round(times[len(times) // 2], 2), "min_ms": round(times[0], 2), "tok_s": round(tokens / times[0] * 1e3),
                       "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "dropout": args.dropout}))  # fmt: skip
 

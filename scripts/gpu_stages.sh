@@ -130,16 +130,22 @@ rows() {
 
 # (g) Speed, not compared with a bound.
 bench() {
-  local config precision
-  check bench.decode 8 "$tapeformer" bench decode --json --device cuda
-  rows tapeformer < bench.decode.log
-  for config in gpt-nano gpt-char base gpt-124m; do
-    for precision in highest medium; do
-      check "bench.$config.$precision" 12 "$tapeformer" bench train-step --config "$config" --precision "$precision" --steps 5 \
-        --json --device cuda
-      rows tapeformer < "bench.$config.$precision.log"
+  local config precision graphs
+  export TAPE_CUDA_GRAPHS
+  for graphs in 0 1; do
+    TAPE_CUDA_GRAPHS=$graphs
+    printf '    TAPE_CUDA_GRAPHS=%s\n' "$graphs"
+    check "bench.decode.$graphs" 12 "$tapeformer" bench decode --config gpt-124m --batch 1 --precision medium --json --device cuda
+    rows tapeformer < "bench.decode.$graphs.log"
+    for config in gpt-nano gpt-char base gpt-124m; do
+      for precision in high medium; do
+        check "bench.$config.$precision.$graphs" 12 "$tapeformer" bench train-step --config "$config" --precision "$precision" \
+          --steps 5 --json --device cuda
+        rows tapeformer < "bench.$config.$precision.$graphs.log"
+      done
     done
   done
+  unset TAPE_CUDA_GRAPHS
 }
 rivals() {
   check rival.train 60 "${PYTHON:-python3}" "$RIVALS/gpu_train.py" --seconds 1 --only gpt-nano,gpt-char,base,gpt-124m --modes tf32,bf16
@@ -184,6 +190,6 @@ stage operations 75
 stage training 35
 stage sanitizer 65
 stage costs 15
-stage bench 60
+stage bench 90
 [ -z "${RIVALS:-}" ] || stage rivals 60
 summary

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 #include "autograd/transforms/rematerialize.h"
 #include "inspect/chrome_trace.h"
 #include "models/decoding/beam.h"
+#include "models/decoding/generate.h"
 #include "models/decoding/greedy.h"
 #include "optim/adam.h"
 #include "optim/step_in_backward.h"
@@ -28,6 +30,7 @@
 #include "train/distributed/world.h"
 #include "train/memory/machine.h"
 #include "train/runs/progress.h"
+#include "train/trainer/step.h"
 
 namespace tape::tools {
 namespace {
@@ -81,13 +84,14 @@ class Trained {
     if (ranks.size() > 1) distributed.emplace(ranks, *model.module, adam_, options.together.options());
   }
 
-  void step(Profile& profile) {
+  /// Charges its costs to a profile, which may be null.
+  void step(Profile* profile) {
     if (distributed)
       distributed->zero_grad();
     else
       adam_.zero_grad();
-    std::optional<Rematerialize> scope;  // on in every training run
-    if (!distributed || !distributed->shards_parameters()) scope.emplace();
+    std::optional<Rematerialize> scope;  // as in every training run
+    if (!distributed || !distributed->shards_parameters()) scope.emplace(train::recomputed_bytes(default_device()));
     const Tensor loss = model.loss();
     if (distributed) {
       distributed->backward(loss, model.part, train::Distributed::Send::now);
@@ -97,29 +101,31 @@ class Trained {
       if (step_in_backward_) stepping.emplace(adam_);
       loss.backward();
     }
-    profile.charge("gradient sums and the tape");
+    if (profile) profile->charge("gradient sums and the tape");
     if (distributed)
       distributed->step({});
     else if (!step_in_backward_)
       adam_.step();
-    profile.charge("optimizer");
-    own_loss = loss.item() * model.part;
+    if (profile) profile->charge("optimizer");
+    loss_ = loss.detach();
   }
+  /// The loss of the last step, times this rank's share of the rows. Waits for a GPU.
+  double own_loss() const { return loss_.item() * model.part; }
 
   BenchModel model;
   std::optional<train::Distributed> distributed;
   int64_t parameters = 0;
-  double own_loss = 0;  // of the last step, times this rank's share of the rows
 
  private:
   optim::Adam adam_;
   const bool step_in_backward_;
+  Tensor loss_;
 };
 
 /// Runs one more step and writes every event.
 void trace_step(Trained& trained, const std::string& path) {
   Profile profile(Profile::Keep::costs_and_events);
-  trained.step(profile);
+  trained.step(&profile);
   write_chrome_trace(path, profile);
 }
 
@@ -130,6 +136,12 @@ void add_exchange(nlohmann::ordered_json& line, const train::ExchangeStats& befo
   line["sent_mb"] = rounded(static_cast<double>(now.sent_bytes - before.sent_bytes) / steps / 1e6);
   line["hidden_ms"] = rounded((in_flight - waited) / steps * 1e3);
   line["waited_ms"] = rounded(waited / steps * 1e3);
+}
+
+double flops_of(const Profile& profile) {
+  double flops = 0;
+  for (const auto& [key, cost] : profile.costs()) flops += cost.flops;
+  return flops;
 }
 
 int train_step(const BenchOptions& options) {
@@ -146,30 +158,41 @@ int train_step(const BenchOptions& options) {
   const MatmulPrecisionScope precision(options.common.matmul_precision());
   manual_seed(1);
   Trained trained(options, ranks);
-  Profile profile;
-  std::vector<double> times;
+  // Operations of a GPU are not observed, which would take time of the host, except in the first step.
+  const bool observed = default_device().is_cpu() || options.profile;
+  auto profile = std::make_unique<Profile>();
   double flops = 0;
+  // A GPU computes behind the program, which waits after some steps.
+  const int64_t between_waits = default_device().is_cpu() ? 1 : 5;
+  std::vector<double> times;
   int64_t after_two_steps = 0;
   train::ExchangeStats exchanged;
   for (int64_t i = 0; i < options.steps + options.warm_up; ++i) {
-    if (i == options.warm_up) profile.reset();
+    if (i == options.warm_up && observed) profile->reset();
     if (i == options.warm_up && trained.distributed) exchanged = trained.distributed->stats();
     if (i == 2) after_two_steps = memory_stats().system_allocations;
+    if (i == options.warm_up && default_device().is_cuda()) reset_peak_memory(default_device());
     const double start = train::steady_seconds();
-    trained.step(profile);
-    if (i >= options.warm_up) times.push_back(train::steady_seconds() - start);
+    for (int64_t j = 0; j < between_waits; ++j) {
+      trained.step(profile.get());
+      if (!observed && profile) flops = flops_of(*profile), profile.reset();
+    }
+    static_cast<void>(trained.own_loss());
+    if (i >= options.warm_up) times.push_back((train::steady_seconds() - start) / static_cast<double>(between_waits));
   }
-  for (const auto& [key, cost] : profile.costs()) flops += cost.flops;
-  const double steps = static_cast<double>(times.size()), least = *std::min_element(times.begin(), times.end());
+  const double steps = static_cast<double>(std::ssize(times) * between_waits),
+               least = *std::min_element(times.begin(), times.end());
+  if (observed) flops = flops_of(*profile) / steps;
   double all_flops = 0;
   for (const double of_rank : train::all_gather(ranks, flops)) all_flops += of_rank;
   double loss = 0;
-  for (const double of_rank : train::all_gather(ranks, trained.own_loss)) loss += of_rank;
+  for (const double of_rank : train::all_gather(ranks, trained.own_loss())) loss += of_rank;
   const std::vector<int64_t> resident = train::all_gather(ranks, peak_megabytes());
   const int64_t new_memory = memory_stats().system_allocations - after_two_steps;
   if (!ranks.is_root()) return 0;
   if (options.profile)
-    print_profile(std::cout, profile.costs(), options.steps, measure_peaks(options.common.matmul_precision()));
+    print_profile(std::cout, profile->costs(), options.steps * between_waits,
+                  measure_peaks(options.common.matmul_precision()));
   if (!options.trace.empty()) trace_step(trained, options.trace);
   nlohmann::ordered_json line = heading(options);
   line["params"] = trained.parameters;
@@ -177,7 +200,8 @@ int train_step(const BenchOptions& options) {
   line["min_ms"] = rounded(least * 1e3);
   line["tok_s"] = std::llround(static_cast<double>(trained.model.tokens) / least);
   line["rss_mb"] = *std::ranges::max_element(resident);
-  line["gflops"] = rounded(all_flops / steps / least / 1e9, 10);
+  if (default_device().is_cuda()) line["gpu_mb"] = memory_stats(default_device()).peak_bytes >> 20;
+  line["gflops"] = rounded(all_flops / least / 1e9, 10);
   line["loss"] = rounded(loss, 1e6);
   line["dropout"] = options.dropout;
   line["precision"] = options.common.precision;
@@ -191,23 +215,51 @@ int train_step(const BenchOptions& options) {
   return 0;
 }
 
+/// Decodes, without an end token, so that every text has exactly `tokens` new tokens.
+struct Decoding {
+  int64_t tokens;
+  std::function<void()> run;
+};
+
+Decoding translation_of(const BenchOptions& options) {
+  const std::shared_ptr<models::Transformer> model = make_bench_transformer(options.config, 0);
+  model->prepare_for_inference();
+  constexpr int64_t kLength = 32;
+  const Tensor src = randint(3, model->config().src_vocab, {options.batch, kLength});
+  const int64_t beams = options.beams;
+  return {kLength, [model, src, beams] {
+            if (beams == 1)
+              models::greedy_decode(*model, src, {.eos = -1, .max_length = kLength});
+            else
+              models::beam_search(*model, src, {.beams = beams, .max_length = kLength, .eos = -1});
+          }};
+}
+
+Decoding continuation_of(const BenchOptions& options) {
+  if (options.beams != 1)
+    raise(ErrorKind::config, "bench decode: {} is decoded with beam size 1, got {}", options.config, options.beams);
+  const std::shared_ptr<models::CausalLM> model = make_bench_gpt2();
+  model->prepare_for_inference();
+  constexpr int64_t kGiven = 16, kNew = 128;
+  std::vector<std::vector<int64_t>> texts;
+  for (int64_t i = 0; i < options.batch; ++i) texts.push_back(randint(3, 50257, {kGiven}).to_vector<int64_t>());
+  return {kNew, [model, texts] {
+            models::generate(
+                *model, texts,
+                {.sampling = {.temperature = 0}, .max_new_tokens = kNew, .stop_ids = std::vector<int64_t>()});
+          }};
+}
+
 int decode(const BenchOptions& options) {
   prepare(options.common);
   const DeviceScope on_device = use_device(options.common);
   const MatmulPrecisionScope precision(options.common.matmul_precision());
   manual_seed(1);
-  const auto model = make_bench_transformer(options.config, 0);
-  model->prepare_for_inference();
-  constexpr int64_t kLength = 32;
-  const Tensor src = randint(3, model->config().src_vocab, {options.batch, kLength});
+  const Decoding decoding = options.config == "gpt-124m" ? continuation_of(options) : translation_of(options);
   std::vector<double> times;
   for (int64_t i = 0; i < options.steps + 1; ++i) {
     const double start = train::steady_seconds();
-    // No end token, so that every sentence has exactly this many tokens.
-    if (options.beams == 1)
-      models::greedy_decode(*model, src, {.eos = -1, .max_length = kLength});
-    else
-      models::beam_search(*model, src, {.beams = options.beams, .max_length = kLength, .eos = -1});
+    decoding.run();
     if (i > 0) times.push_back(train::steady_seconds() - start);
   }
   const double least = *std::min_element(times.begin(), times.end());
@@ -217,8 +269,10 @@ int decode(const BenchOptions& options) {
   line["precision"] = options.common.precision;
   line["ms"] = rounded(median(times) * 1e3);
   line["min_ms"] = rounded(least * 1e3);
-  line["tok_s"] = std::llround(static_cast<double>(options.batch * kLength) / least);
+  line["ms_token"] = rounded(least * 1e3 / static_cast<double>(decoding.tokens), 1000);
+  line["tok_s"] = std::llround(static_cast<double>(options.batch * decoding.tokens) / least);
   line["rss_mb"] = peak_megabytes();
+  if (default_device().is_cuda()) line["gpu_mb"] = memory_stats(default_device()).peak_bytes >> 20;
   print(line);
   return 0;
 }
@@ -264,7 +318,7 @@ void add_bench(Command app) {
   const Option line = add_line_flag(step, *options);
   step.option("--config", options->config, "Model and batch size").one_of(bench_names());
   step.option("--dropout", options->dropout, "Dropout probability throughout the model").probability();
-  step.option("--steps", options->steps, "Steps to time").at_least(1);
+  step.option("--steps", options->steps, "Steps to time, on a GPU five each").at_least(1);
   step.option("--warmup", options->warm_up, "Untimed steps before them").at_least(0);
   step.flag("--step-in-backward", options->step_in_backward,
             "Update each parameter as soon as its gradient is complete");
@@ -275,10 +329,10 @@ void add_bench(Command app) {
       .value_name("FILE");
 
   const auto decoded = std::make_shared<BenchOptions>(BenchOptions{.config = "base", .steps = 5});
-  Command decoding =
-      add_kind(bench, "decode", "Translation of 32 tokens to 32 tokens with a key/value cache", decoded, decode);
+  Command decoding = add_kind(
+      bench, "decode", "Translation of 32 tokens to 32 tokens, or GPT-2's next 128 tokens behind 16", decoded, decode);
   add_line_flag(decoding, *decoded);
-  decoding.option("--config", decoded->config, "Model").one_of({"base", "tiny"});
+  decoding.option("--config", decoded->config, "Model").one_of({"base", "tiny", "gpt-124m"});
   decoding.option("--batch", decoded->batch, "Sentences at once").at_least(1);
   decoding.option("--beam", decoded->beams, "Beam size; 1 is greedy").at_least(1);
   decoding.option("--steps", decoded->steps, "Runs to time").at_least(1);

@@ -45,6 +45,15 @@ const std::map<std::string, Size>& language_models() {
   return sizes;
 }
 
+/// The size of a benchmark on the default device.
+Size size_of(const std::string& name, Size size) {
+  if (default_device().is_cpu()) return size;
+  if (name == "gpt-char") size.batch = 64;
+  if (name == "base") size.batch = 128, size.length = 64;
+  if (name == "gpt-124m") size.vocab = 50304, size.batch = 32, size.length = 1024, size.tied = true;
+  return size;
+}
+
 std::unique_ptr<models::Transformer> make_translator(const Size& s, double dropout) {
   return std::make_unique<models::Transformer>(models::TransformerConfig{.src_vocab = s.vocab,
                                                                          .tgt_vocab = s.vocab,
@@ -129,8 +138,15 @@ std::vector<std::string> bench_names() {
 BenchModel make_bench_model(const std::string& name, double dropout, int rank, int ranks) {
   const Share share{rank, ranks};
   if (const auto found = translators().find(name); found != translators().end())
-    return translation(found->second, dropout, share);
-  return language_model(language_models().at(name), dropout, share);
+    return translation(size_of(name, found->second), dropout, share);
+  return language_model(size_of(name, language_models().at(name)), dropout, share);
+}
+
+std::unique_ptr<models::CausalLM> make_bench_gpt2() {
+  Size size = language_models().at("gpt-124m");
+  size.length = 1024;
+  size.tied = true;
+  return make_language_model(size, 0);
 }
 
 std::unique_ptr<models::Transformer> make_bench_transformer(const std::string& name, double dropout) {

@@ -22,8 +22,11 @@ struct BenchModel {
 /// Names of all benchmarks: encoder-decoders `base` and `tiny`, decoders `gpt-char`, `gpt-nano`, `gpt-124m`,
 /// `gpt-300m`.
 std::vector<std::string> bench_names();
-/// The batch is shared by `ranks` processes: rank r gets rows r, r + ranks, r + 2 ranks, ...
+/// The batch is shared by `ranks` processes: rank r gets rows r, r + ranks, r + 2 ranks, ... On a GPU, `gpt-char`,
+/// `base` and `gpt-124m` have larger batches, and `gpt-124m` is GPT-2 with a vocabulary of 50,304 and tied embeddings.
 BenchModel make_bench_model(const std::string& name, double dropout, int rank = 0, int ranks = 1);
+/// GPT-2 of 124 million parameters, for decoding.
+std::unique_ptr<models::CausalLM> make_bench_gpt2();
 /// Only the encoder-decoder model, for decoding. Throws Error (config) if the name is not an encoder-decoder.
 std::unique_ptr<models::Transformer> make_bench_transformer(const std::string& name, double dropout);
 

@@ -24,6 +24,7 @@
 #include "../doctor/doctor.h"
 #include "../memory/memory_fit.h"
 #include "../runs/progress.h"
+#include "../trainer/step.h"
 #include "../trainer/trainer.h"
 #include "planned_steps.h"
 #include "recipe.h"
@@ -201,7 +202,7 @@ class TaskRun {
     constexpr int kUntimed = 3, kTimed = 5;
     const ForkRandom random;
     const MatmulPrecisionScope precision(run_.precision);
-    const Rematerialize scope;  // as in a step
+    const Rematerialize scope(recomputed_bytes(default_device()));  // as in a step
     model_->train();
     optim::AdamW optimizer(parameter_groups(*model_, {.lr = 0}), {.lr = 0});
     BatchSource& source = loader_->source();
@@ -250,7 +251,7 @@ class TaskRun {
     auto fit = std::make_unique<MemoryFit>(*run_.memory_limit, *model_, recipe_.ema_decay > 0, run_.moments);
     model_->train();
     const MatmulPrecisionScope precision(run_.precision);
-    const Rematerialize scope;  // as in a step
+    const Rematerialize scope(recomputed_bytes(default_device()));  // as in a step
     fit->find(loader_->source(), run_.checkpoint_layers,
               [this](const void* batch) { training_loss(*static_cast<const Batch*>(batch)).loss.backward(); });
     out_ << fit->text() << "\n";

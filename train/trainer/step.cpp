@@ -1,6 +1,7 @@
 #include "train/trainer/step.h"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -78,13 +79,17 @@ BatchLoss Stepper::learn_and_check(const void* batch, const Learn& learn) {
   return learned;
 }
 
+int64_t recomputed_bytes(Device device) {
+  return device.is_cpu() ? Rematerialize::kMinBytes : std::numeric_limits<int64_t>::max();
+}
+
 /// Returns the batch's loss and accumulates its gradient, weighted by its tokens if there are several batches or ranks.
 /// With several ranks, a non-finite loss, like a batch without examples of this rank, adds nothing.
 double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn, Distributed* with,
                            Distributed::Send send) {
   const MatmulPrecisionScope precision(options_.precision);
   std::optional<Rematerialize> scope;
-  if (!with || !with->shards_parameters()) scope.emplace();
+  if (!with || !with->shards_parameters()) scope.emplace(recomputed_bytes(optimizer_.parameters().front().device()));
   BatchLoss learned;
   if (item.batch) learned = learn_and_check(item.batch.get(), learn);
   const double loss = learned.loss.defined() ? learned.loss.item() : 0;

@@ -15,6 +15,10 @@
 
 namespace tape::train {
 
+/// Smallest outputs that a step on a device computes again in the backward pass (Rematerialize): none on a GPU, where
+/// writing and reading them takes as long as for any other operation.
+int64_t recomputed_bytes(Device device);
+
 /// Performs updates of the parameters: batches, gradients, clipping, optimizer, schedule.
 class Stepper {
  public:

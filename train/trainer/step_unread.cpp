@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "autograd/device_checks.h"
-#include "autograd/transforms/rematerialize.h"
 #include "train/trainer/step.h"
 
 namespace tape::train {
@@ -19,7 +18,6 @@ bool Stepper::reads_later() const {
 /// As learn_from() in a single process, but the loss is returned without being read; undefined without examples.
 Tensor Stepper::learn_unread(const BatchSource::Item& item, const Learn& learn, std::vector<int64_t>& tokens) {
   const MatmulPrecisionScope precision(options_.precision);
-  const Rematerialize scope;
   if (!item.batch) return {};
   const BatchLoss learned = learn_and_check(item.batch.get(), learn);
   run_backward(learned);

@@ -33,6 +33,11 @@ namespace capture_mode {
 inline constexpr int thread_local_calls = 1, relaxed = 2;
 }
 
+/// CUmemorytype: where the ends of a copy are.
+namespace memory_type {
+inline constexpr int host = 1, device = 2;
+}
+
 /// CUmemAllocationProp: pinned memory of one device.
 struct AllocationProperties {
   int type = 1;
@@ -66,7 +71,7 @@ struct KernelNode {
 struct CopyNode {
   struct End {
     size_t x = 0, y = 0, z = 0, level = 0;
-    int memory = 2;
+    int memory = memory_type::device;
     void* host = nullptr;
     DevicePointer device = 0;
     void* array = nullptr;

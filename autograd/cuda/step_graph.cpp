@@ -27,8 +27,7 @@ CopyNode copy_node(const WorkList::Work& work) {
   node.to.device = work.to;
   node.from.device = work.from;
   if (work.kind == WorkList::Kind::upload) {
-    constexpr int kHost = 1;  // CU_MEMORYTYPE_HOST
-    node.from.memory = kHost;
+    node.from.memory = memory_type::host;
     node.from.host = const_cast<void*>(work.host);
   }
   node.bytes = node.to.pitch = node.from.pitch = work.bytes;

@@ -108,6 +108,7 @@ TEST(CudaSignatures, NodesOfGraphsMatchTheHeader) {
 
   EXPECT_EQ(sizeof(CopyNode), sizeof(CUDA_MEMCPY3D));
   EXPECT_EQ(CopyNode().from.memory, CU_MEMORYTYPE_DEVICE);
+  EXPECT_EQ(memory_type::host, CU_MEMORYTYPE_HOST);
   EXPECT_FIELD(CopyNode, from.x, CUDA_MEMCPY3D, srcXInBytes);
   EXPECT_FIELD(CopyNode, from.memory, CUDA_MEMCPY3D, srcMemoryType);
   EXPECT_FIELD(CopyNode, from.host, CUDA_MEMCPY3D, srcHost);

@@ -45,25 +45,23 @@ bool read(const KernelNode& node, NodeWork& work) {
   return true;
 }
 
-constexpr int kHost = 1, kDevice = 2;  // kinds of memory
-
 bool is_linear(const CopyNode::End& end) { return !end.x && !end.y && !end.z && !end.level && !end.reserved; }
 
 bool read(const CopyNode& node, NodeWork& work) {
   if (!is_linear(node.from) || !is_linear(node.to) || !node.bytes || node.height != 1 || node.depth != 1) return false;
-  if (node.to.memory != kDevice) return false;
-  if (node.from.memory == kHost) {
+  if (node.to.memory != memory_type::device) return false;
+  if (node.from.memory == memory_type::host) {
     // Pageable memory could be gone when the graph runs.
     const uint64_t block = pinned_memory().block_of(node.from.host, node.bytes);
-    work = {NodeWork::Kind::copy, kHost, node.bytes,
+    work = {NodeWork::Kind::copy, memory_type::host, node.bytes,
             shared_work([to = node.to.device, from = node.from.host, bytes = node.bytes, block] {
               run_upload(to, from, bytes, block);
             })};
     return block != 0;
   }
-  if (node.from.memory != kDevice) return false;
+  if (node.from.memory != memory_type::device) return false;
   work = {
-      NodeWork::Kind::copy, kDevice, node.bytes,
+      NodeWork::Kind::copy, memory_type::device, node.bytes,
       shared_work([to = node.to.device, from = node.from.device, bytes = node.bytes] { run_copy(to, from, bytes); })};
   return true;
 }

@@ -24,10 +24,10 @@ struct OnlineSoftmax {
     float most = highest[m][h], part = 0;
     TAPE_UNROLL for (int n = 0; n < N; ++n) most = max(most, max(row[n][2 * h], row[n][2 * h + 1]));
     for (int bits = 1; bits < 4; bits *= 2) most = max(most, value_of_lane(most, bits));
-    const float base = finite_or_zero(most), shrink = exp2f(highest[m][h] - base);
+    const float base = finite_or_zero(most), shrink = power_of_two(highest[m][h] - base);
     TAPE_UNROLL for (int n = 0; n < N; ++n) {
       TAPE_UNROLL for (int e = 0; e < 2; ++e) {
-        row[n][2 * h + e] = exp2f(row[n][2 * h + e] - base);
+        row[n][2 * h + e] = power_of_two(row[n][2 * h + e] - base);
         part += row[n][2 * h + e];
       }
     }

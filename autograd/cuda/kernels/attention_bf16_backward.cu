@@ -49,7 +49,7 @@ __device__ TAPE_INLINE void products_to_probabilities(const Bf16Factors& factors
                                                       float (&p)[M][N][4]) {
   TAPE_UNROLL for (int n = 0; n < N; ++n) {
     TAPE_UNROLL for (int m = 0; m < M; ++m) {
-      TAPE_UNROLL for (int e = 0; e < 4; ++e) p[m][n][e] = exp2f(p[m][n][e] * factors.score - log_sum(m, n, e));
+      TAPE_UNROLL for (int e = 0; e < 4; ++e) p[m][n][e] = power_of_two(p[m][n][e] * factors.score - log_sum(m, n, e));
     }
   }
 }

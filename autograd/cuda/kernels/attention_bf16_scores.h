@@ -51,18 +51,38 @@ struct TileMasks {
   /// The elements of this lane that are visible, in the warp's tile from `row` and `column` on.
   template <int M, int kColumns>
   __device__ TAPE_INLINE void visible(int row, int column, uint32_t (&set)[M]) const {
+    const int count = min(kColumns, columns - column);
+    const bool* const first = keep ? keep + row * row_stride + column * column_stride : nullptr;
+    // A mask of keys alone, as for padding, is read once: for all rows, or for all columns of a row.
+    const bool same_rows = first && row_stride == 0, same_columns = first && column_stride == 0;
+    const uint32_t of_rows = same_rows && !same_columns ? kept_columns<kColumns>(first, count) : ~0U;
     TAPE_UNROLL for (int m = 0; m < M; ++m) {
       set[m] = 0;
       TAPE_UNROLL for (int h = 0; h < 2; ++h) {
-        const int r = row + 16 * m + 8 * h + lane_row(), count = min(kColumns, columns - column);
-        const int begin = r + low - column, end = r < rows ? min(r + high + 1 - column, count) : 0;
-        const bool* const kept = keep ? keep + r * row_stride + column * column_stride : nullptr;
+        const int offset = 16 * m + 8 * h + lane_row(), r = row + offset;
+        const bool sees = r < rows && (!same_columns || first[offset * row_stride]);
+        const int begin = r + low - column, end = sees ? min(r + high + 1 - column, count) : 0;
+        uint32_t shown = of_rows;
+        if (first && !same_rows && !same_columns && r < rows)
+          shown = kept_columns<kColumns>(first + offset * row_stride, count);
         TAPE_UNROLL for (int bit = 0; bit < kColumns / 4; ++bit) {
           const int c = bit / 2 * 8 + lane_column() + bit % 2;
-          if (c >= begin && c < end && (!kept || kept[c * column_stride])) set[m] |= 1U << (16 * h + bit);
+          if (c >= begin && c < end) set[m] |= (shown >> bit & 1) << (16 * h + bit);
         }
       }
     }
+  }
+
+ private:
+  /// Which of this lane's columns a row of the keep mask shows, of `count`: bit 2 n + e.
+  template <int kColumns>
+  __device__ TAPE_INLINE uint32_t kept_columns(const bool* row_of_mask, int count) const {
+    uint32_t set = 0;
+    TAPE_UNROLL for (int bit = 0; bit < kColumns / 4; ++bit) {
+      const int c = bit / 2 * 8 + lane_column() + bit % 2;
+      if (c < count && row_of_mask[c * column_stride]) set |= 1U << bit;
+    }
+    return set;
   }
 };
 __device__ inline const bool* keep_of(const AttentionShape& s, const Head& head, const bool* keep) {

@@ -38,7 +38,7 @@ struct AttentionBf16 {
     return width <= 32 ? 32 : width <= 64 ? 64 : width <= 96 ? 96 : kMostWidth;
   }
   /// Rows are queries, columns keys.
-  static constexpr Bf16Tile forward(int width) { return {32, width < kMostWidth ? 64 : 32}; }
+  static constexpr Bf16Tile forward(int width) { return {32, width <= 64 ? 64 : 32}; }
   /// Rows are queries, columns keys.
   static constexpr Bf16Tile query_gradient(int width) { return {width < kMostWidth ? 32 : 16, 32}; }
   /// Rows are keys, columns queries.

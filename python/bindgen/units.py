@@ -40,7 +40,7 @@ UNITS = [
     ),
     operations("attention"),
     operations("convolution"),
-    operations("elementwise", "tape::cast", "tape::same_compute_dtype"),
+    operations("elementwise", "tape::cast", "tape::same_arithmetic_dtype", "tape::same_compute_dtype"),
     operations("index", "tape::index", "tape::index_put"),
     operations("loss"),
     operations("norm"),

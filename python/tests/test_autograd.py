@@ -75,9 +75,7 @@ def test_scopes():
 
 def test_autocast_rounds_activations_only():
     x, weight = tape.randn((3, 4)), tape.randn((5, 4), requires_grad=True)
-    assert not tape.is_autocast_enabled("cpu")
     with tape.autocast():
-        assert tape.is_autocast_enabled("cpu")
         y = tape.linear(x, weight)
         loss = tape.mse_loss(y, tape.zeros((3, 5)))
         with tape.autocast(tape.f32):

@@ -22,10 +22,12 @@ namespace tape::optim {
 /// has been received.
 class StepReport {
  public:
+  /// How gradients are scaled.
   struct Options {
     double mean = 1;      ///< factor on every gradient before clipping
     double max_norm = 0;  ///< of all gradients together, after clipping; 0: no clipping
   };
+  /// What a step computed.
   struct Values {
     double norm;                 ///< of the gradients times `mean`, before clipping
     std::vector<double> losses;  ///< in their order

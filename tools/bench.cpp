@@ -13,7 +13,6 @@
 
 #include "autograd/create.h"
 #include "autograd/diagnose/profile.h"
-#include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/kernels/product/common/gemm.h"
 #include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/random.h"
@@ -205,7 +204,7 @@ int train_step(const BenchOptions& options) {
   line["loss"] = rounded(loss, 1e6);
   line["dropout"] = options.dropout;
   line["precision"] = options.common.precision;
-  line["products"] = kernels::products_in_use(options.common.matmul_precision());
+  line["products"] = train::products_in_use(options.common.matmul_precision());
   line["new_memory_after_two_steps"] = new_memory;
   if (trained.distributed) {
     line["ranks"] = ranks.size();

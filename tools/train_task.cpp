@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "autograd/cuda/graph.h"
-#include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/options.h"
 #include "inspect/run_report.h"
 #include "tools/interrupt.h"
@@ -189,7 +188,7 @@ void begin_run(TrainArguments& arguments) {
   if (ranks.size() > 1 && arguments.doctor)
     raise(ErrorKind::config, "train: --doctor needs a single process, but mpirun started {}", ranks.size());
   if (const MatmulPrecision asked = arguments.common.matmul_precision(); asked != MatmulPrecision::highest)
-    std::cout << fmt::format("matrix products, {} precision: {}\n", to_string(asked), kernels::products_in_use(asked));
+    std::cout << fmt::format("matrix products, {} precision: {}\n", to_string(asked), train::products_in_use(asked));
   note_interrupts();
   train::TaskOptions& run = arguments.run;
   run.start = arguments.resume      ? train::Start::resume

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/kernels/product/common/bf16_backend.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "text/json.h"
@@ -53,7 +52,7 @@ std::string machine_differences(const TrainerState& before, const TrainerOptions
   compare("kernels", before.kernels, here.kernels);
   compare("BLAS", before.blas, here.blas);
   compare("BLAS core", before.blas_core, here.blas_core);
-  if (!before.products.empty()) compare("products", before.products, kernels::products_in_use(options.precision));
+  if (!before.products.empty()) compare("products", before.products, products_in_use(options.precision));
   if (before.settings.empty()) compare("batches per step", before.accumulate, options.accumulate);
   return fmt::format("{}", fmt::join(all, "; "));
 }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "autograd/devices.h"
+#include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/kernels/product/common/blas.h"
 #include "autograd/kernels/runtime/common/isa.h"
 #include "autograd/kernels/runtime/common/threads.h"
@@ -27,6 +28,19 @@ std::string to_string(const Machine& m) {
   return fmt::format("tapeformer {}, {}, kernels {}, {} core {}{}, {} thread{}{}", m.version, m.cpu, m.kernels, m.blas,
                      m.blas_core, m.blas_core_overridden ? " (by OPENBLAS_CORETYPE)" : "", m.threads,
                      m.threads == 1 ? "" : "s", m.device == "cpu" ? "" : ", device " + m.device);
+}
+
+std::string products_in_use(MatmulPrecision asked) {
+  if (default_device().is_cpu()) return kernels::products_in_use(asked);
+  switch (asked) {
+    case MatmulPrecision::highest:
+      return "f32";
+    case MatmulPrecision::high:
+      return "TF32";
+    case MatmulPrecision::medium:
+      return "bf16 activations, else TF32";
+  }
+  return "";
 }
 
 void set_threads(int threads) {

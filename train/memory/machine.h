@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "../../autograd/kernels/product/matmul_precision.h"
+
 namespace tape::train {
 
 /// What a run's speed and bits depend on.
@@ -19,6 +21,10 @@ Machine machine();
 
 /// One line for the header of a run's output.
 std::string to_string(const Machine& machine);
+
+/// What multiplies matrices of f32 on default_device() if this precision is asked for: kernels::products_in_use() on
+/// the CPU, "f32", "TF32" or "bf16 activations, else TF32" on a GPU.
+std::string products_in_use(MatmulPrecision asked);
 
 /// Sets the number of threads for kernels and BLAS. Throws Error (config) unless it is at least 1.
 void set_threads(int threads);

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/kernels/product/common/bf16_backend.h"
 #include "autograd/random.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -41,7 +40,7 @@ void check_same_run(Communicator& ranks, const TrainerOptions& options) {
   const Machine here = machine();
   check_same_text(ranks, "the version", here.version);
   check_same_text(ranks, "the kernels", here.kernels);
-  check_same_text(ranks, "the products", kernels::products_in_use(options.precision));
+  check_same_text(ranks, "the products", products_in_use(options.precision));
   const std::vector<std::string> all = all_gather(ranks, settings_of_ranks(options));
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (const auto differ = differing_settings(all[0], all[rank], "on rank 0", fmt::format("on rank {}", rank));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "autograd/kernels/product/common/bf16_backend.h"
 #include "base/error.h"
 #include "train/checkpoints/resume.h"
 #include "train/memory/machine.h"
@@ -52,7 +51,7 @@ void TrainingRun::save(Cause cause) {
   state_.kernels = here.kernels;
   state_.blas = here.blas;
   state_.blas_core = here.blas_core;
-  state_.products = kernels::products_in_use(options_.precision);
+  state_.products = products_in_use(options_.precision);
   state_.threads = here.threads;
   state_.ranks = ranks_.size();
   state_.settings = settings_of(options_);

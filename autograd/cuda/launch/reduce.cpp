@@ -35,7 +35,6 @@ void min_of_lines(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, 
   best_in_parts(kReduceMin, outer, size, inner, x, static_cast<const int64_t*>(nullptr), y, index);
 }
 
-/// The sums of `kernel` over the parts of all spans, combined by `finish` into *result.
 /// Number of parts of a span.
 template <class T>
 int64_t parts_of(const Span<T>& span) {

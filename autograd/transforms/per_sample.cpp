@@ -8,6 +8,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
@@ -25,6 +26,19 @@ constexpr const char* kPerSample = "per_sample_gradients";
 struct Step {
   Ref<Node> node;
   Tensors inputs, outputs;
+};
+
+/// What a rule of an f32 parameter beside bf16 activations reads: everything in f32, the dtype of its result.
+struct Widened {
+  Tensors inputs;
+  Tensor gradient;
+
+  Widened(const Tensors& given, const Tensor& dy, size_t parameter) : inputs(given), gradient(dy) {
+    if (!is_half(dy.dtype()) || given[parameter].dtype() != f32) return;
+    gradient = cast(dy, f32);
+    for (Tensor& x : inputs)
+      if (x.defined() && is_half(x.dtype())) x = cast(x, f32);
+  }
 };
 
 /// Collects the operations that a run records.
@@ -127,7 +141,8 @@ class PerSampleAccumulator : public Observer {
                    const Tensor& result) const {
     const Shape& shape = step.inputs[input].shape();
     if (axes[0] >= 0 && step.node->op->per_sample()) {
-      Tensor part = step.node->op->per_sample()({*step.node, step.inputs, gradients[0], input, axes[0], samples_});
+      const Widened wide(step.inputs, gradients[0], input);
+      Tensor part = step.node->op->per_sample()({*step.node, wide.inputs, wide.gradient, input, axes[0], samples_});
       if (part.defined()) return part;
     }
     if (axes.size() == 1 && result.shape() == step.outputs[0].shape()) return broadcast(result, axes[0], shape);

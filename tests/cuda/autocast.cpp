@@ -21,6 +21,7 @@
 #include "autograd/random.h"
 #include "autograd/tape/backward.h"
 #include "autograd/tape/observer.h"
+#include "autograd/transforms/per_sample.h"
 #include "models/decoders/gpt.h"
 #include "models/encoder_decoders/transformer.h"
 #include "optim/adam.h"
@@ -210,6 +211,25 @@ TEST_P(CudaAutocast, DifferentiatesTwice) {
   };
   const Tensor here = second(cpu), there = second(cuda);
   EXPECT_TRUE(allclose(there, here, {.rtol = 0, .atol = 0.05 * max(abs(here)).item()}));
+}
+
+TEST_P(CudaAutocast, GivesPerSampleGradientsInF32) {
+  const auto of_samples = [](Device at) {
+    const AutocastScope autocast;
+    manual_seed(2);
+    const Tensor weight = randn({5, 4}).to(at).requires_grad_(), scale = randn({5}).to(at).requires_grad_();
+    const Tensor x = randn({3, 4}).to(at);
+    const auto losses = [&](const Tensors& batch) {
+      return sum(square(cast(layer_norm(linear(batch[0], weight, {}), scale, {}, 1e-5), f32)), -1);
+    };
+    return per_sample_gradients(losses, {{"weight", weight}, {"scale", scale}}, {x}, {.verify = false});
+  };
+  const std::vector<NamedTensor> here = of_samples(cpu), there = of_samples(cuda);
+  for (size_t i = 0; i < here.size(); ++i) {
+    const Tensor found = there[i].tensor.to(cpu);
+    ASSERT_EQ(found.dtype(), f32);
+    EXPECT_TRUE(allclose(found, here[i].tensor, {.rtol = 0, .atol = 0.05 * max(abs(here[i].tensor)).item()}));
+  }
 }
 
 TEST_P(CudaAutocast, RoundsAWeightAgainWhenItChanged) {

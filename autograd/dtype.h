@@ -93,6 +93,15 @@ decltype(auto) dispatch_floating(const char* operation, DType dtype, F&& f) {
   raise(ErrorKind::dtype, "{}: needs f32 or f64, got {}", operation, to_string(dtype));
 }
 
+/// The same, and with T = BFloat16 except for WebAssembly, which has no kernels for it.
+template <class F>
+decltype(auto) dispatch_with_bf16(const char* operation, DType dtype, F&& f) {
+#if !defined(__wasm__)
+  if (dtype == DType::bf16) return f(BFloat16{});
+#endif
+  return dispatch_floating(operation, dtype, f);
+}
+
 /// Calls f(T{}) with the C++ type of any dtype.
 template <class F>
 decltype(auto) dispatch_all(DType dtype, F&& f) {

@@ -252,15 +252,6 @@ struct SavedLayout {
   }
 };
 
-/// Calls f(T{}) with the C++ type of a floating dtype other than f16.
-template <class F>
-void dispatch_with_bf16(const char* name, DType dtype, F&& f) {
-#if !defined(__wasm__)
-  if (dtype == DType::bf16) return f(BFloat16{});
-#endif
-  dispatch_floating(name, dtype, f);
-}
-
 /// Calls f(T{}) with the C++ type of a kernel's values.
 template <class Operation, class F>
 void dispatch_values(const char* name, DType dtype, F&& f) {

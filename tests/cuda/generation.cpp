@@ -72,6 +72,38 @@ std::vector<GenerateOptions> all_options() {
   return all;
 }
 
+BartConfig small_bart(int64_t decoder_layers, int64_t max_length, double init_std = BartConfig().init_std) {
+  return {.vocab = 13,
+          .d_model = 8,
+          .layers = 1,
+          .heads = 2,
+          .d_ff = 12,
+          .decoder_layers = decoder_layers,
+          .decoder_heads = 2,
+          .decoder_d_ff = 12,
+          .max_length = max_length,
+          .init_std = init_std};
+}
+TransformerConfig small_transformer(int64_t max_length) {
+  return {.src_vocab = 13,
+          .tgt_vocab = 13,
+          .d_model = 8,
+          .layers = 1,
+          .heads = 2,
+          .d_ff = 12,
+          .max_length = max_length,
+          .positions = nn::SinusoidLayout::fairseq};
+}
+T5Config small_t5(int64_t decoder_layers) {
+  return {.vocab = 13,
+          .d_model = 8,
+          .layers = 1,
+          .decoder_layers = decoder_layers,
+          .heads = 2,
+          .head_width = 4,
+          .d_ff = 12};
+}
+
 class CudaGeneration : public testing::Test {
  protected:
   /// Compares a model's texts on the device with the CPU's.
@@ -142,16 +174,7 @@ TEST_F(CudaGeneration, IsThatOfTheCpuWithRotaryPositions) {
 
 TEST_F(CudaGeneration, IsThatOfTheCpuForTargets) {
   manual_seed(2);
-  Bart model({.vocab = 13,
-              .d_model = 8,
-              .layers = 1,
-              .heads = 2,
-              .d_ff = 12,
-              .decoder_layers = 2,
-              .decoder_heads = 2,
-              .decoder_d_ff = 12,
-              .max_length = 12,
-              .init_std = 0.7});
+  Bart model(small_bart(2, 12, 0.7));
   model.to(f64);
   model.eval();
   std::vector<GenerateOptions> calls = all_options();
@@ -168,15 +191,8 @@ TEST_F(CudaGeneration, IsThatOfTheCpuForOtherPositions) {
   std::vector<GenerateOptions> calls = all_options();
   calls.resize(6);
   manual_seed(8);
-  Transformer transformer({.src_vocab = 13,
-                           .tgt_vocab = 13,
-                           .d_model = 8,
-                           .layers = 1,
-                           .heads = 2,
-                           .d_ff = 12,
-                           .max_length = 40,
-                           .positions = nn::SinusoidLayout::fairseq});
-  T5 t5({.vocab = 13, .d_model = 8, .layers = 1, .decoder_layers = 1, .heads = 2, .head_width = 4, .d_ff = 12});
+  Transformer transformer(small_transformer(40));
+  T5 t5(small_t5(1));
   for (nn::Module* const module : std::initializer_list<nn::Module*>{&transformer, &t5}) {
     module->to(f64);
     module->eval();
@@ -187,16 +203,7 @@ TEST_F(CudaGeneration, IsThatOfTheCpuForOtherPositions) {
 
 TEST_F(CudaGeneration, GreedyDecodingIsThatOfTheCpu) {
   manual_seed(6);
-  Bart model({.vocab = 13,
-              .d_model = 8,
-              .layers = 1,
-              .heads = 2,
-              .d_ff = 12,
-              .decoder_layers = 1,
-              .decoder_heads = 2,
-              .decoder_d_ff = 12,
-              .max_length = 20,
-              .init_std = 0.9});
+  Bart model(small_bart(1, 20, 0.9));
   model.to(f64);
   model.eval();
   const Tensor src = tensor({{3, 4, 1, 1}, {5, 6, 7, 8}, {9, 1, 1, 1}}).to(i64);
@@ -229,15 +236,8 @@ TEST_F(CudaGeneration, WaitsForNoToken) {
   const auto model = gpt(64);
   manual_seed(5);
   Llama llama({.vocab = 13, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 12});
-  Transformer transformer({.src_vocab = 13,
-                           .tgt_vocab = 13,
-                           .d_model = 8,
-                           .layers = 1,
-                           .heads = 2,
-                           .d_ff = 12,
-                           .max_length = 64,
-                           .positions = nn::SinusoidLayout::fairseq});
-  T5 t5({.vocab = 13, .d_model = 8, .layers = 1, .decoder_layers = 1, .heads = 2, .head_width = 4, .d_ff = 12});
+  Transformer transformer(small_transformer(64));
+  T5 t5(small_t5(1));
   for (nn::Module* const module : std::initializer_list<nn::Module*>{model.get(), &llama, &transformer, &t5}) {
     module->to(cuda);
     module->eval();
@@ -318,17 +318,9 @@ TEST_F(CudaGenerationGraphs, HaveMostTokensWithRotaryPositions) {
 }
 
 TEST_F(CudaGenerationGraphs, HaveMostTokensOfTargets) {
-  Bart bart({.vocab = 13,
-             .d_model = 8,
-             .layers = 1,
-             .heads = 2,
-             .d_ff = 12,
-             .decoder_layers = 2,
-             .decoder_heads = 2,
-             .decoder_d_ff = 12,
-             .max_length = 100});
+  Bart bart(small_bart(2, 100));
   expect_graphs(bart, kPrompts);
-  T5 t5({.vocab = 13, .d_model = 8, .layers = 1, .decoder_layers = 2, .heads = 2, .head_width = 4, .d_ff = 12});
+  T5 t5(small_t5(2));
   expect_graphs(t5, {{5, 6}});
 }
 

@@ -35,5 +35,9 @@ struct LossKernels {
   void (*bce_with_logits_backward)(int64_t n, const T* x, const T* t, const T* dy, T* dx, T* dt);
 };
 TAPE_KERNEL_TABLE(LossKernels, loss)
+
+/// Bytes of logits to compute at once. A GPU has more memory, and products of few rows do not fill it: it takes as many
+/// rows as there is room for.
+inline int64_t logit_bytes(const Target& target) { return int64_t{target.device.is_cpu() ? 16 : 1024} << 20; }
 TAPE_BF16_TABLE(LossKernels, loss)  // cross_entropy only
 }  // namespace tape::kernels

@@ -31,8 +31,8 @@ bool computes_in_bf16(const AttentionInputs& in, bool need_weights) {
   const auto readable = [&](const Tensor& x) {
     return !in.layout.key_rows.defined() || x.impl().offset % kAligned == 0;
   };
-  return in.query.device().is_cuda() && is_bf16(in.query) && is_bf16(in.key) && is_bf16(in.value) && !need_weights &&
-         !in.additive.defined() && readable(in.key) && readable(in.value) &&
+  return kernels::has_bf16_kernels(kernels::Target{in.query.device()}) && is_bf16(in.query) && is_bf16(in.key) &&
+         is_bf16(in.value) && !need_weights && !in.additive.defined() && readable(in.key) && readable(in.value) &&
          kernels::has_bf16_attention(in.layout.shape);
 }
 

@@ -66,7 +66,7 @@ struct RotaryEmbedding {
   /// Only the gradients of the tables read x.
   Tensor saved_input(size_t i, Inputs in) const { return i > 0 || needs_record(in.subspan(1)) ? in[i] : Tensor(); }
   bool computes_bf16(const kernels::Target& target, Inputs in) const {
-    return target.device.is_cuda() && in[1].dtype() == f32;
+    return kernels::has_bf16_kernels(target) && in[1].dtype() == f32;
   }
   void forward(const auto& c) const {
     kernels::rotary(c).turn(shape, c.in(0), c.parameter(1), c.parameter(2), c.out());

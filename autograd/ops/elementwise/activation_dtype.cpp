@@ -28,12 +28,17 @@ std::mutex& creation() {
   return *mutex;
 }
 
-/// The copy of a weight, made if there is none; null if the memory has an attachment of another kind.
-RoundedWeight* rounded_weight_of(const Tensor& weight) {
+/// The copy of a weight, or null.
+RoundedWeight* copy_of(const Tensor& weight) {
+  return dynamic_cast<RoundedWeight*>(weight.ref()->storage->attachment());
+}
+
+/// The same, made if there is none; null if the memory has an attachment of another kind.
+RoundedWeight* copy_made_of(const Tensor& weight) {
   const std::lock_guard lock(creation());
   Storage& storage = *weight.ref()->storage;
   if (!storage.attachment()) storage.set_attachment(std::make_unique<RoundedWeight>());
-  return dynamic_cast<RoundedWeight*>(storage.attachment());
+  return copy_of(weight);
 }
 
 }  // namespace
@@ -57,7 +62,7 @@ Tensor rounded(const Tensor& x) {
 }
 
 Tensor rounded_weight(const Tensor& weight) {
-  RoundedWeight* const kept = rounded_weight_of(weight);
+  RoundedWeight* const kept = copy_made_of(weight);
   if (!kept) return rounded(weight);
   const std::lock_guard lock(kept->mutex);
   if (!kept->is_of(weight)) {
@@ -70,14 +75,14 @@ Tensor rounded_weight(const Tensor& weight) {
 }
 
 Tensor current_rounded_weight(const Tensor& weight) {
-  auto* const kept = dynamic_cast<RoundedWeight*>(weight.ref()->storage->attachment());
+  RoundedWeight* const kept = copy_of(weight);
   if (!kept) return {};
   const std::lock_guard lock(kept->mutex);
   return kept->is_of(weight) ? kept->values : Tensor();
 }
 
 void set_rounded(const Tensor& weight) {
-  auto* const kept = dynamic_cast<RoundedWeight*>(weight.ref()->storage->attachment());
+  RoundedWeight* const kept = copy_of(weight);
   const std::lock_guard lock(kept->mutex);
   kept->version = weight.version();
 }

@@ -22,7 +22,7 @@ void write_binary(const char* operation, kernels::Binary kind, const kernels::Br
       kernels::integer_ops(at).binary(kind, plan, at.in<int64_t>(a), at.in<int64_t>(b), at.out<int64_t>(out));
       return;
     }
-    detail::dispatch_with_bf16(operation, out.dtype(), [&]<class T>(T) {
+    dispatch_with_bf16(operation, out.dtype(), [&]<class T>(T) {
       kernels::elementwise<T>(at).binary(kind, plan, at.in<T>(a), at.in<T>(b), at.out<T>(out));
     });
   });
@@ -113,7 +113,7 @@ struct Affine {
   double scale, shift;
   static constexpr bool saves_inputs = false;
 
-  bool computes_bf16(const kernels::Target& target, Inputs) const { return target.device.is_cuda(); }
+  bool computes_bf16(const kernels::Target& target, Inputs) const { return kernels::has_bf16_kernels(target); }
   void forward(const auto& c) const { kernels::elementwise(c).affine(c.numel(), c.in(0), scale, shift, c.out()); }
   Tensors gradients(const BackwardContext& c) const { return {scale == 1 ? c.grad() : affine(c.grad(), scale, 0)}; }
 };

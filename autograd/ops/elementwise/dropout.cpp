@@ -17,7 +17,7 @@ struct Dropout {
   uint64_t seed, counter;
   static constexpr bool saves_inputs = false;
 
-  bool computes_bf16(const kernels::Target& target, Inputs) const { return target.device.is_cuda(); }
+  bool computes_bf16(const kernels::Target& target, Inputs) const { return kernels::has_bf16_kernels(target); }
   void forward(const auto& c) const { kernels::random(c).dropout(c.numel(), seed, counter, p, c.in(0), c.out()); }
   /// Repeats the same draws.
   Tensors gradients(const BackwardContext& c) const { return {seeded_dropout(c.grad(), p, seed, counter)}; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../../kernels/runtime/common/isa.h"
 #include "../../number.h"
 #include "../../tensor.h"
 #include "cast.h"
@@ -24,9 +25,11 @@ inline bool same_compute_dtype(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && compute_dtype(a.dtype()) == a.dtype();
 }
 
-/// Whether kernels add, subtract and multiply two tensors as they are: of the same dtype, which may be bf16 on a GPU.
+/// Whether kernels add, subtract and multiply two tensors as they are: of the same dtype, which may be bf16 where there
+/// are kernels for it.
 inline bool same_arithmetic_dtype(const Tensor& a, const Tensor& b) {
-  return same_compute_dtype(a, b) || (a.dtype() == bf16 && b.dtype() == bf16 && a.device().is_cuda());
+  return same_compute_dtype(a, b) ||
+         (a.dtype() == bf16 && b.dtype() == bf16 && kernels::has_bf16_kernels(kernels::Target{a.device()}));
 }
 
 /// f(a, b) with both cast to `result`, computed in its compute dtype and cast back: f16 and bf16 round to nearest,

@@ -37,7 +37,7 @@ class UnaryOp : public Op {
     bool saves_inputs, saves_outputs, has_backward;
     static constexpr bool reuses_saved = true;
 
-    bool computes_bf16(const kernels::Target& target, Inputs) const { return target.device.is_cuda(); }
+    bool computes_bf16(const kernels::Target& target, Inputs) const { return kernels::has_bf16_kernels(target); }
     template <class T>
     void forward(const ForwardCall<T>& c) const {
       op.loops(c).forward(c.numel(), c.in(0), c.out());

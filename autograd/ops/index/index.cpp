@@ -181,7 +181,8 @@ Tensor embedding(const Tensor& weight, const Tensor& given, const EmbeddingOptio
   const Tensor ids = checked_index("embedding", "id", given, vocabulary);
   const bool rounds = activation_dtype(weight) != weight.dtype();
   // A GPU keeps the rounded table for the products of tied weights; the CPU rounds what it takes.
-  const Tensor table = rounds && weight.device().is_cuda() ? rounded_weight(weight) : weight;
+  const Tensor table =
+      rounds && kernels::has_bf16_kernels(kernels::Target{weight.device()}) ? rounded_weight(weight) : weight;
   Tensor y = empty(ids.shape().inserted(ids.rank(), width), table.options());
   run_kernels("embedding", weight.device(), [&](const KernelCall& at) {
     kernels::take(at).take(1, vocabulary, width, size_of(table.dtype()), at.in(table), ids.numel(), at.in<int64_t>(ids),

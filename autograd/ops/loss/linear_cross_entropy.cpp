@@ -28,9 +28,7 @@ namespace {
 // Each block reads the weight twice and adds to its gradient once. Relative to a single block, forward and backward of
 // 2,048 x 768 x 50,257 take 1.02 times as long in blocks of 512 rows, 1.09 in blocks of 256, 1.24 in blocks of 128 (an
 // Intel Xeon with AVX-512, two threads).
-constexpr int64_t kBlockRows = 512, kBlockBytes = int64_t{16} << 20;
-// A GPU has more memory, and products of few rows do not fill it: it takes as many rows as there is room for.
-constexpr int64_t kGpuBlockBytes = int64_t{1} << 30;
+constexpr int64_t kBlockRows = 512;
 
 const Op linear_cross_entropy_op(
     {.name = "linear_cross_entropy",
@@ -88,8 +86,7 @@ struct LinearCrossEntropy {
     }
     return {{empty({}, {compute_dtype(in[0].dtype()), in[0].device()})}, made};
   }
-  bool computes_bf16(const kernels::Target& at, Inputs) const { return reads_bf16(at.device); }
-  static bool reads_bf16(Device device) { return device.is_cuda() && is_autocast_enabled(device); }
+  bool computes_bf16(const kernels::Target& at, Inputs) const { return reads_bf16_logits(at.device); }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     using S = kernels::Sum<T>;
@@ -199,10 +196,9 @@ struct LinearCrossEntropy {
   }
 };
 
-/// Rows per block, evenly split: about kBlockRows, or more if their logits take less than kBlockBytes or, on a GPU,
-/// kGpuBlockBytes.
+/// Rows per block, evenly split: about kBlockRows, or more if their logits take less than kernels::logit_bytes().
 int64_t chosen_rows(int64_t rows, int64_t classes, const TensorOptions& logits) {
-  const int64_t bytes = logits.device.is_cuda() ? kGpuBlockBytes : kBlockBytes;
+  const int64_t bytes = kernels::logit_bytes(kernels::Target{logits.device});
   const int64_t most = std::max(kBlockRows, bytes / std::max<int64_t>(1, classes * size_of(logits.dtype)));
   const int64_t blocks = std::max<int64_t>(1, (rows + most / 2) / most);
   return (rows + blocks - 1) / blocks;
@@ -215,7 +211,7 @@ Tensor linear_cross_entropy(const Tensor& given_x, const Tensor& weight, const T
   constexpr const char* kName = "linear_cross_entropy";
   if (rows < 0) raise(ErrorKind::config, "{}: rows must not be negative, got {}", kName, rows);
   const Tensor activation = as_activation(given_x, weight);
-  const bool as_is = LinearCrossEntropy::reads_bf16(activation.device()) && !Composed::active();
+  const bool as_is = reads_bf16_logits(activation.device());
   const Tensor x = as_is ? activation : loss_operand(activation);
   const DType weights = as_is ? compute_dtype(x.dtype()) : x.dtype();  // of the classes
   check_floating(kName, x);

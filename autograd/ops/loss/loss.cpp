@@ -12,7 +12,6 @@
 #include "autograd/ops/norm/softmax.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/scope.h"
 
 namespace tape {
 namespace {
@@ -53,8 +52,7 @@ struct CrossEntropy {
     return {{empty(target.shape(), options)}, {empty(target.shape(), options)}};
   }
   /// The losses of bf16 logits are then f32.
-  bool computes_bf16(const kernels::Target& at, Inputs) const { return reads_bf16(at.device); }
-  static bool reads_bf16(Device device) { return device.is_cuda() && is_autocast_enabled(device); }
+  bool computes_bf16(const kernels::Target& at, Inputs) const { return reads_bf16_logits(at.device); }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     using S = kernels::Sum<T>;
@@ -82,8 +80,7 @@ struct CrossEntropy {
 }  // namespace
 
 Tensor cross_entropy(const Tensor& given_logits, const Tensor& given, const CrossEntropyOptions& options) {
-  const bool as_is =
-      given_logits.dtype() == bf16 && CrossEntropy::reads_bf16(given_logits.device()) && !Composed::active();
+  const bool as_is = given_logits.dtype() == bf16 && reads_bf16_logits(given_logits.device());
   const Tensor logits = as_is ? given_logits : loss_operand(given_logits);
   check_label_smoothing("cross_entropy", options.label_smoothing);
   const CrossEntropyOptions& o = options;

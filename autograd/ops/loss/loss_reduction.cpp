@@ -1,5 +1,6 @@
 #include "autograd/ops/loss/loss_reduction.h"
 
+#include "autograd/kernels/runtime/common/isa.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -13,6 +14,10 @@ Tensor reduced(const Tensor& losses, Reduction reduction) {
 }
 
 Tensor loss_operand(const Tensor& x) { return x.dtype() == bf16 && is_autocast_enabled(x.device()) ? cast(x, f32) : x; }
+
+bool reads_bf16_logits(Device device) {
+  return kernels::has_bf16_kernels(kernels::Target{device}) && is_autocast_enabled(device) && !Composed::active();
+}
 
 LossPair loss_pair(const char* operation, const Tensor& given, const Tensor& given_target) {
   const Tensor x = loss_operand(given), target = loss_operand(given_target);

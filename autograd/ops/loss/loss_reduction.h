@@ -13,6 +13,10 @@ Tensor reduced(const Tensor& losses, Reduction reduction);
 /// x as losses read it: bf16 in f32 where autocast is on (AutocastScope).
 Tensor loss_operand(const Tensor& x);
 
+/// Whether cross-entropies read bf16 logits on a device as they are, for losses in f32: where autocast is on and there
+/// are kernels for it.
+bool reads_bf16_logits(Device device);
+
 /// Two operands of a loss, as loss_operand() gives them.
 struct LossPair {
   Tensor x, target;

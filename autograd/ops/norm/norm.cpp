@@ -63,9 +63,9 @@ struct Rows {
 TensorOptions statistics(const Tensor& x) { return {compute_dtype(x.dtype()), x.device()}; }
 
 /// Whether the kernels take bf16 values, with parameters in f32.
-bool has_bf16_kernels(const kernels::Target& target, Inputs in) {
+bool takes_bf16(const kernels::Target& target, Inputs in) {
   const auto is_f32 = [](const Tensor& parameter) { return !parameter.defined() || parameter.dtype() == f32; };
-  return target.device.is_cuda() && std::ranges::all_of(in.subspan(1), is_f32);
+  return kernels::has_bf16_kernels(target) && std::ranges::all_of(in.subspan(1), is_f32);
 }
 
 struct LayerNorm {
@@ -75,7 +75,7 @@ struct LayerNorm {
   Results<1, 2> results(Inputs in) const {
     return {{empty_like(in[0])}, {empty({of.rows}, statistics(in[0])), empty({of.rows}, statistics(in[0]))}};
   }
-  bool computes_bf16(const kernels::Target& target, Inputs in) const { return has_bf16_kernels(target, in); }
+  bool computes_bf16(const kernels::Target& target, Inputs in) const { return takes_bf16(target, in); }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     using S = kernels::Sum<T>;
@@ -104,7 +104,7 @@ struct RmsNorm {
   double eps;
 
   Results<1, 1> results(Inputs in) const { return {{empty_like(in[0])}, {empty({of.rows}, statistics(in[0]))}}; }
-  bool computes_bf16(const kernels::Target& target, Inputs in) const { return has_bf16_kernels(target, in); }
+  bool computes_bf16(const kernels::Target& target, Inputs in) const { return takes_bf16(target, in); }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     kernels::norm(c).rms_norm(of.rows, of.cols, c.in(0), c.parameter(1), eps, c.out(),

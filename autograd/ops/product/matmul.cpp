@@ -123,29 +123,24 @@ struct LinearGradients {
   Tensor weight, bias;
 };
 
-/// dW = dY^T X and db = the row sum of dY, in one pass over dY. Not recorded.
-LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
+/// dW = dY^T X and, with a bias, db = the row sum of dY, in one pass over dY; `dtype` is that of dY, or f32 beside
+/// bf16. Not recorded.
+LinearGradients parameter_gradients(const Tensor& dy, const Tensor& x, DType dtype, bool with_bias) {
   const int64_t rows = rows_of(x), out = dy.size(-1), in = x.size(-1);
-  LinearGradients made{empty({out, in}, x.options()), empty({out}, x.options())};
+  const TensorOptions options(dtype, x.device());
+  LinearGradients made{empty({out, in}, options), with_bias ? empty({out}, options) : Tensor()};
   run_kernels("linear", x.device(), [&](const KernelCall& at) {
     detail::dispatch_values<Matmul>("linear", x.dtype(), [&]<class T>(T) {
+      using S = kernels::Sum<T>;
       kernels::Gemm gemm = kernels::linear_weight_gemm(rows, out, in, MatmulPrecisionScope::current());
-      gemm.row_sums_a = at.out<T>(made.bias);
-      kernels::products<T>(at).gemm(gemm, at.in<T>(dy), at.in<T>(x), at.out<T>(made.weight), nullptr);
+      if (dtype == x.dtype()) {
+        gemm.row_sums_a = at.out<T>(made.bias);
+        kernels::products<T>(at).gemm(gemm, at.in<T>(dy), at.in<T>(x), at.out<T>(made.weight), nullptr);
+      } else {
+        gemm.row_sums_a = at.out<S>(made.bias);
+        kernels::gemm_to_sums<T>(at, gemm, at.in<T>(dy), at.in<T>(x), at.out<S>(made.weight));
+      }
     });
-  });
-  return made;
-}
-
-/// The same for f32 parameters beside bf16 activations; the bias gradient only if asked for.
-LinearGradients f32_gradients(const Tensor& dy, const Tensor& x, bool with_bias) {
-  const int64_t rows = rows_of(x), out = dy.size(-1), in = x.size(-1);
-  LinearGradients made{empty({out, in}, {f32, x.device()}), with_bias ? empty({out}, {f32, x.device()}) : Tensor()};
-  run_kernels("linear", x.device(), [&](const KernelCall& at) {
-    kernels::Gemm gemm = kernels::linear_weight_gemm(rows, out, in, MatmulPrecisionScope::current());
-    gemm.row_sums_a = at.out<float>(made.bias);
-    kernels::products<BFloat16>(at).gemm_to_sums(gemm, at.in<BFloat16>(dy), at.in<BFloat16>(x),
-                                                 at.out<float>(made.weight));
   });
   return made;
 }
@@ -182,25 +177,16 @@ struct Linear {
   Tensor saved_input(size_t i, Inputs in) const { return i < 2 ? in[i] : Tensor(); }
   Tensors gradients(const BackwardContext& c) const {
     const Tensor dy = c.grad();
-    const bool is_mixed = c.saved(1).dtype() != dy.dtype(), recorded = c.create_graph();
+    const DType dtype = c.saved(1).dtype();  // of the parameters
     Tensor dx, dweight, dbias;
-    if (c.needs(0)) dx = matmul(dy, weight_beside(dy, c.saved(1), recorded));
-    if (is_mixed && c.needs(1) && !recorded) {
-      const LinearGradients made = f32_gradients(dy, c.saved(0), c.needs(2));
+    if (c.needs(0)) dx = matmul(dy, weight_beside(dy, c.saved(1), c.create_graph()));
+    if (c.needs(1) && (c.needs(2) || dtype != dy.dtype()) && !c.create_graph()) {
+      const LinearGradients made = parameter_gradients(dy, c.saved(0), dtype, c.needs(2));
       return {dx, made.weight, made.bias};
     }
-    if (is_mixed) {
-      const Tensor wide = cast(dy, f32);
-      if (c.needs(1)) dweight = weight_gradient(wide, cast(c.saved(0), f32));
-      if (c.needs(2)) dbias = sum_to(wide, {dy.size(-1)});
-      return {dx, dweight, dbias};
-    }
-    if (c.needs(1) && c.needs(2) && !c.create_graph()) {
-      const LinearGradients both = weight_and_bias_gradients(dy, c.saved(0));
-      return {dx, both.weight, both.bias};
-    }
-    if (c.needs(1)) dweight = weight_gradient(dy, c.saved(0));
-    if (c.needs(2)) dbias = sum_to(dy, {dy.size(-1)});
+    const Tensor wide = cast(dy, dtype);
+    if (c.needs(1)) dweight = weight_gradient(wide, cast(c.saved(0), dtype));
+    if (c.needs(2)) dbias = sum_to(wide, {dy.size(-1)});
     return {dx, dweight, dbias};
   }
   Tensor reference(Inputs in) const {

@@ -124,6 +124,11 @@ using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
     return name<T>(static_cast<const Target&>(place)); \
   }
 
+namespace tape::kernels {
+/// Whether a target has kernels for bf16 (TAPE_BF16_TABLE).
+inline bool has_bf16_kernels(const Target& target) { return target.device.is_cuda(); }
+}  // namespace tape::kernels
+
 // A table of kernels for bf16, which only CUDA has (the CPU computes bf16 in f32), to be declared after the tables of
 // the other types. Without devices there is nothing to call:
 //   template <> const Table<BFloat16>& name<BFloat16>(const Target&);

@@ -1,27 +1,25 @@
-// What a training step on a GPU costs the host: the time of a small GPT's step with a driver and a cuBLASLt whose
-// functions do nothing, one by one and as a graph, in f32 and with bf16 activations. Needs no GPU. The functions of a
-// real driver take their own time on top, which this program counts the calls of.
+// What a training step on a GPU costs the host: the time of a step of the models of `tapeformer bench train-step` with
+// a driver and a cuBLASLt whose functions do nothing, one by one and as a graph, in f32 and with bf16 activations.
+// Needs no GPU. The functions of a real driver take their own time on top, which this program counts the calls of.
 //
-//   bench_cuda_host_time [STEPS]
+//   bench_cuda_host_time [SECONDS [MODEL]]    with a model: also the number of launches of each kernel
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "autograd/create.h"
 #include "autograd/cuda/blas.h"
 #include "autograd/cuda/driver.h"
 #include "autograd/cuda/graph.h"
-#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
-#include "models/decoders/gpt.h"
 #include "optim/adamw.h"
 #include "optim/clip.h"
+#include "tools/bench_model.h"
 
 namespace {
 
@@ -32,6 +30,8 @@ struct Calls {
   int64_t kernels = 0, products = 0, copies = 0, fills = 0, graphs = 0, changed_nodes = 0;
 };
 Calls calls;
+/// Launches of each kernel. Its function is the address of the name.
+std::map<std::string, int64_t> launches;
 
 /// A number that is not null, for handles and addresses.
 template <class T>
@@ -104,8 +104,11 @@ Driver idle_driver() {
   d.memcpy_on_device = [](DevicePointer, DevicePointer, size_t, void*) { return ++calls.copies, 0; };
   d.memset_bytes = [](DevicePointer, unsigned char, size_t, void*) { return ++calls.fills, 0; };
   d.func_set_attribute = [](void*, int, int) { return 0; };
-  d.launch_kernel = [](void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                       void**) { return ++calls.kernels, 0; };
+  d.launch_kernel = [](void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,
+                       void**, void**) {
+    ++launches.find(static_cast<const char*>(function))->second;
+    return ++calls.kernels, 0;
+  };
   d.graph_create = [](void** graph, unsigned) { return give(graph); };
   d.graph_add_kernel = [](void** node, void*, void* const*, size_t, const KernelNode*) { return give(node); };
   d.graph_add_copy = [](void** node, void*, void* const*, size_t, const CopyNode*, void*) { return give(node); };
@@ -119,7 +122,10 @@ Driver idle_driver() {
   d.graph_upload = [](void*, void*) { return 0; };
   d.graph_launch = [](void*, void*) { return ++calls.graphs, 0; };
   d.graph_destroy = d.graph_exec_destroy = [](void*) { return 0; };
-  d.find_function = [](void** function, const char*) { return give(function); };
+  d.find_function = [](void** function, const char* name) {
+    *function = const_cast<char*>(launches.try_emplace(name).first->first.c_str());
+    return 0;
+  };
   return d;
 }
 
@@ -141,27 +147,12 @@ Blas idle_blas() {
   return b;
 }
 
-/// The decoders of `tapeformer bench train-step`, without dropout.
+/// As compare.py measures it.
 struct Config {
   const char* name;
-  int64_t batch, length;
-  models::GptConfig model;
+  double dropout;
 };
-std::vector<Config> configs() {
-  const auto gpt = [](int64_t vocab, int64_t d_model, int64_t layers, int64_t heads, int64_t length) {
-    return models::GptConfig{.vocab = vocab,
-                             .d_model = d_model,
-                             .layers = layers,
-                             .heads = heads,
-                             .max_length = length,
-                             .dropout = 0,
-                             .attention_dropout = 0,
-                             .embedding_dropout = 0};
-  };
-  return {{"gpt-nano", 12, 64, gpt(65, 128, 4, 4, 64)},
-          {"gpt-char", 64, 256, gpt(65, 384, 6, 6, 256)},
-          {"gpt-124m", 32, 1024, gpt(50304, 768, 12, 12, 1024)}};
-}
+constexpr Config kConfigs[] = {{"gpt-nano", 0}, {"tiny", 0.3}, {"gpt-char", 0.2}, {"base", 0.1}, {"gpt-124m", 0}};
 
 struct Step {
   double smallest, median;  // microseconds
@@ -172,20 +163,20 @@ struct Step {
 Step time_steps(const Config& config, double seconds, MatmulPrecision precision) {
   const DeviceScope on_device(cuda);
   const MatmulPrecisionScope scope(precision);
-  models::Gpt model(config.model);
-  optim::AdamW optimizer(model.parameters(), {.lr = 1e-3});
-  const Tensor ids = zeros({config.batch, config.length + 1}, {i64, cpu});
+  const tools::BenchModel model = tools::make_bench_model(config.name, config.dropout);
+  const Tensors parameters = model.module->parameters();
+  optim::AdamW optimizer(parameters, {.lr = 1e-3});
   std::vector<double> times;
   double all = 0;
   while (all < seconds * 1e6 || times.size() < 20) {
     calls = {};
+    for (auto& [kernel, count] : launches) count = 0;
     if (times.size() == 5) reset_peak_memory(cuda);
     const auto start = std::chrono::steady_clock::now();
     optimizer.zero_grad();
-    const Tensor batch = ids.to(cuda);
-    const Tensor loss = model.loss(slice(batch, 1, {.end = config.length}), slice(batch, 1, {.start = 1}));
+    const Tensor loss = model.loss();
     loss.backward();
-    optim::clip_grad_norm(model.parameters(), 1.0);
+    optim::clip_grad_norm(parameters, 1.0);
     optimizer.step();
     static_cast<void>(loss.item());
     times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
@@ -199,10 +190,12 @@ Step time_steps(const Config& config, double seconds, MatmulPrecision precision)
 
 int main(int count, char** arguments) {
   const double seconds = count > 1 ? std::atof(arguments[1]) : 1;
+  const std::string only = count > 2 ? arguments[2] : "";
   const Driver driver_table = idle_driver();
   const Blas blas_table = idle_blas();
   fmt::print("{:<30} {:>8} {:>8} {:>8}   calls of the driver in a step\n", "", "min us", "median", "peak GB");
-  for (const Config& config : configs())
+  for (const Config& config : kConfigs) {
+    if (!only.empty() && only != config.name) continue;
     for (const MatmulPrecision precision : {MatmulPrecision::high, MatmulPrecision::medium})
       for (const bool graphs : {false, true}) {
         setenv("TAPE_CUDA_GRAPHS", graphs ? "1" : "0", 1);
@@ -215,7 +208,11 @@ int main(int count, char** arguments) {
             fmt::format("{}, {}, {}", config.name, to_string(precision), graphs ? "as graphs" : "one by one"),
             step.smallest, step.median, static_cast<double>(step.peak_bytes) * 1e-9, c.kernels, c.products, c.copies,
             c.fills, c.graphs, c.changed_nodes);
+        if (only.empty() || graphs) continue;
+        for (const auto& [kernel, launched] : launches)
+          if (launched > 0) fmt::print("  {:5}  {}\n", launched, kernel);
       }
+  }
   install_blas(nullptr);
   install(nullptr);
 }

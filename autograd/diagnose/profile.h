@@ -57,6 +57,7 @@ class Profile : public Observer {
   void on_node(Node& node, TensorList outputs) override;
   void on_backward(const Node& node) override;
   void on_backward_done(const Node& node, const Tensors& gradients, const Tensors& results) override;
+  bool needs_each_gradient() override { return false; }
   /// `node` was recorded or differentiated.
   void charge(Pass pass, std::string_view name, double bytes, const Node* node);
   void keep_event(Event event, const Node* node);

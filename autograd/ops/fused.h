@@ -47,6 +47,9 @@
 //     The gradient of input 0 may reuse the memory of the first saved value if nothing else needs it.
 //   bool reuses_kept = false;
 //     Kept value i has the size of input i, and that input's gradient may reuse its memory if nothing else needs it.
+//   static constexpr bool adds_gradient = true;
+//     The backward kernel adds c.added() to the gradient of input 0, unless it is null: the sum of gradients of other
+//     operations, in the memory of c.din(0).
 //   Tensor saved_input(size_t i, Inputs in) const;
 //     Tensor to save for input i. Default: in[i].
 //   Tensor new_gradient(size_t i, const Tensor& saved) const;
@@ -129,13 +132,15 @@ class ForwardCall : public CallValues<T> {
 template <class T>
 class BackwardCall : public CallValues<T> {
  public:
+  /// `adds`: the gradient of input 0 has values, to which its own are added.
   BackwardCall(const KernelCall& at, Inputs inputs, Inputs outputs, Inputs kept, Inputs constants, Inputs arriving,
-               std::span<Tensor> gradients)
+               std::span<Tensor> gradients, bool adds)
       : CallValues<T>(at, inputs, constants),
         outputs_(outputs),
         kept_(kept),
         arriving_(arriving),
-        gradients_(gradients) {}
+        gradients_(gradients),
+        adds_(adds) {}
 
   /// Number of elements of the first output.
   int64_t numel() const { return arriving_[0].numel(); }
@@ -153,12 +158,15 @@ class BackwardCall : public CallValues<T> {
   }
   /// Gradient of input i, to be written; null if it is not needed.
   T* din(size_t i) const { return this->at().template out<T>(gradients_[i]); }
+  /// Values to be added to the gradient of input 0, or null. Only of operations with adds_gradient.
+  const T* added() const { return adds_ ? din(0) : nullptr; }
   /// Gradient of a parameter().
   kernels::Sum<T>* dparameter(size_t i) const { return this->at().template out<kernels::Sum<T>>(gradients_[i]); }
 
  private:
   const Inputs outputs_, kept_, arriving_;
   const std::span<Tensor> gradients_;
+  const bool adds_;
 };
 
 namespace detail {
@@ -180,7 +188,8 @@ concept HasBackwardKernel = requires(const Operation& o, const BackwardCall<floa
 
 /// The optional members of an operation, or their defaults.
 struct FusedTraits {
-  bool saves_inputs = true, saves_outputs = false, has_backward = true, reuses_saved = false, reuses_kept = false;
+  bool saves_inputs = true, saves_outputs = false, has_backward = true, reuses_saved = false, reuses_kept = false,
+       adds_gradient = false;
 
   template <class Operation>
   explicit FusedTraits(const Operation& o) {
@@ -189,6 +198,7 @@ struct FusedTraits {
     if constexpr (requires { o.has_backward; }) has_backward = o.has_backward;
     if constexpr (requires { o.reuses_saved; }) reuses_saved = o.reuses_saved;
     if constexpr (requires { o.reuses_kept; }) reuses_kept = o.reuses_kept;
+    if constexpr (requires { o.adds_gradient; }) adds_gradient = o.adds_gradient;
   }
 };
 template <class Operation>
@@ -272,6 +282,8 @@ Tensors gradients_by_kernel(const char* name, const Operation& operation, const 
   const FusedTraits traits(operation);
   const P parts(traits);
   Tensors gradients(N);
+  if (traits.adds_gradient) gradients[0] = c.grad_sum(0);
+  const bool adds = gradients[0].defined();
   if (traits.reuses_saved && c.needs(0)) gradients[0] = c.reuse_saved_or_empty(0);
   if (traits.reuses_kept)
     for (size_t i = 0; i < std::tuple_size_v<typename P::Kept>; ++i)
@@ -291,7 +303,7 @@ Tensors gradients_by_kernel(const char* name, const Operation& operation, const 
     // A loss may have another dtype than its inputs.
     const DType values = inputs[0].defined() ? inputs[0].dtype() : arriving[0].dtype();
     dispatch_values<Operation>(name, values, [&]<class T>(T) {
-      operation.backward(BackwardCall<T>(at, inputs, outputs, kept, fixed, arriving, gradients));
+      operation.backward(BackwardCall<T>(at, inputs, outputs, kept, fixed, arriving, gradients, adds));
     });
   });
   return gradients;

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
+#include "autograd/kernels/runtime/common/isa.h"
 #include "autograd/tape/eager_grad_accumulation.h"
 #include "autograd/tape/graph.h"
 #include "autograd/tape/operations.h"
@@ -19,6 +20,7 @@ namespace {
 struct Pending {
   Ref<Node> node;  // keeps the node alive until it has run
   Tensors gradients;
+  bool in_grad = false;  // of a leaf: the gradient is its grad, to which operations have added
 };
 
 /// One backward pass: visits the nodes that gradients reach in exact reverse recording order. Every consumer of a value
@@ -36,12 +38,21 @@ class BackwardPass {
   Tensors captured;
 
  private:
-  void add(const Ref<Node>& node, uint32_t output, Tensor gradient);
+  /// `extends`: the gradient may be what sum_of() returned, in which case it is the sum already.
+  void add(const Ref<Node>& node, uint32_t output, Tensor gradient, bool extends = false);
   /// Finds the operation after which the gradient of each leaf is complete. A segment's inputs include everything it
   /// used, and the nodes of its second run, the latest on the tape, all run before anything older than the segment.
   void find_last_users();
   void run_hooks(Node& node, Tensors& gradients);
-  void accumulate_grad(Node& leaf, Tensor gradient);
+  void accumulate_grad(Node& leaf, Tensor gradient, bool in_grad);
+  /// Whether a gradient can be added to the sum in place: nothing else has a handle to it, except a leaf whose grad it
+  /// is.
+  bool is_extensible(const Pending& pending, const Tensor& sum) const {
+    return !create_graph_ && (pending.in_grad || !sum.is_shared());
+  }
+  static bool same_tensor(const Tensor& a, const Tensor& b) { return a.defined() && &a.impl() == &b.impl(); }
+  /// The gradient that has arrived at an edge, for an operation that adds its own to it; undefined if it must not.
+  Tensor sum_of(const Node::Edge& edge) const;
   void replay(Node& node, const Tensors& gradients);
   /// Replaces a segment by the nodes of its second run. They are then the latest on the tape, so their gradients are
   /// summed in the same order as if the segment had been recorded.
@@ -98,7 +109,7 @@ void BackwardPass::find_needed(const Tensors& outputs, uint64_t earliest) {
     if (leads_to_needed(*node)) needed_.insert(node);
 }
 
-void BackwardPass::add(const Ref<Node>& node, uint32_t output, Tensor gradient) {
+void BackwardPass::add(const Ref<Node>& node, uint32_t output, Tensor gradient, bool extends) {
   if (!wanted(node.get())) return;
   Pending& pending = pending_[node.get()];
   if (!pending.node) {
@@ -108,9 +119,11 @@ void BackwardPass::add(const Ref<Node>& node, uint32_t output, Tensor gradient) 
     queue_.push({reader == last_users_.end() ? node->sequence : reader->second, node.get()});
   }
   Tensor& sum = pending.gradients[output];
+  if (extends && same_tensor(sum, gradient)) return;
   if (!sum.defined()) {
+    pending.in_grad = extends && same_tensor(node->outputs[output].grad, gradient);
     sum = std::move(gradient);
-  } else if (!create_graph_ && !sum.is_shared()) {
+  } else if (is_extensible(pending, sum)) {
     sum.add_(gradient);
   } else {
     sum = tape::add(sum, gradient);
@@ -154,9 +167,28 @@ void BackwardPass::run_hooks(Node& node, Tensors& gradients) {
   }
 }
 
-void BackwardPass::accumulate_grad(Node& leaf, Tensor gradient) {
+Tensor BackwardPass::sum_of(const Node::Edge& edge) const {
+  const Node& node = *edge.node;
+  const Node::Output& output = node.outputs[edge.output];
+  if (create_graph_ || !kernels::adds_to_gradients(kernels::Target{output.device})) return {};
+  bool each_is_needed = false;
+  observe([&](Observer& observer) { each_is_needed = each_is_needed || observer.needs_each_gradient(); });
+  if (each_is_needed) return {};
+  const auto pending = pending_.find(edge.node.get());
+  if (pending != pending_.end() && pending->second.gradients[edge.output].defined()) {
+    const Tensor& sum = pending->second.gradients[edge.output];
+    return is_extensible(pending->second, sum) ? sum : Tensor();
+  }
+  // The first gradient of this pass for a leaf that has one of earlier passes; hooks would have to see this one alone.
+  const bool is_first = node.is_leaf() && !capturing_ && output.hooks.empty();
+  return is_first && output.grad.defined() && output.grad.device() == output.device ? output.grad : Tensor();
+}
+
+void BackwardPass::accumulate_grad(Node& leaf, Tensor gradient, bool in_grad) {
   Tensor& sum = leaf.outputs[0].grad;
-  if (!sum.defined()) {
+  if (in_grad && same_tensor(sum, gradient)) {
+    // Operations have added to it in place.
+  } else if (!sum.defined()) {
     sum = create_graph_ || !gradient.is_shared() ? std::move(gradient) : gradient.clone();
   } else if (create_graph_) {
     sum = tape::add(sum, gradient);
@@ -182,7 +214,13 @@ void BackwardPass::replay(Node& node, const Tensors& gradients) {
   std::vector<bool> needed(node.inputs.size());
   for (size_t i = 0; i < needed.size(); ++i) needed[i] = node.inputs[i].node && wanted(node.inputs[i].node.get());
   observe([&](Observer& observer) { observer.on_backward(node); });
-  Tensors results = node.backward(BackwardContext(node, gradients, needed, !retain_graph_));
+  std::vector<bool> extended(needed.size());
+  const BackwardContext::GradSum sums = [&](size_t i) {
+    const Tensor sum = sum_of(node.inputs[i]);
+    if (sum.defined()) extended[i] = true;
+    return sum;
+  };
+  Tensors results = node.backward(BackwardContext(node, gradients, needed, !retain_graph_, &sums));
   observe([&](Observer& observer) { observer.on_backward_done(node, gradients, results); });
   if (results.size() != needed.size())
     raise(ErrorKind::graph, "backward of '{}': returned {} gradients for {} inputs", node.name(), results.size(),
@@ -196,7 +234,7 @@ void BackwardPass::replay(Node& node, const Tensors& gradients) {
             to_string(results[i].dtype()), to_string(results[i].shape()), to_string(target.dtype),
             to_string(target.shape));
     if (!(results[i].shape() == target.shape)) results[i] = sum_to(results[i], target.shape);
-    add(edge.node, edge.output, std::move(results[i]));
+    add(edge.node, edge.output, std::move(results[i]), extended[i]);
   }
 }
 
@@ -216,7 +254,7 @@ void BackwardPass::run() {
           captured[it->second] = work.gradients[i];
     }
     if (node->is_leaf()) {
-      if (!capturing_) accumulate_grad(*node, std::move(work.gradients[0]));
+      if (!capturing_) accumulate_grad(*node, std::move(work.gradients[0]), work.in_grad);
       continue;
     }
     for (size_t i = 0; i < work.gradients.size() && !capturing_; ++i)

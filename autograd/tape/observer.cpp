@@ -59,6 +59,7 @@ void Observer::on_node(Node&, TensorList) {}
 void Observer::on_backward(const Node&) {}
 void Observer::on_backward_done(const Node&, const Tensors&, const Tensors&) {}
 void Observer::on_attention(AttentionCall&) {}
+bool Observer::needs_each_gradient() { return true; }
 bool Observer::wants_attention_weights() { return false; }
 void Observer::on_module_enter(const std::string&) {}
 void Observer::on_module_leave(const std::string&) noexcept {}

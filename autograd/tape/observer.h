@@ -40,6 +40,9 @@ class Observer : NonCopyable {
   /// Attention was computed, by the fused kernel or composed; see autograd/ops/attention/attention_call.h. Changes of
   /// the call are seen by inner observers only.
   virtual void on_attention(AttentionCall& call);
+  /// Whether the results that on_backward_done() receives must be the gradients of that operation alone. Otherwise an
+  /// operation may add its own to what others have given the same tensor, which is faster (BackwardContext::grad_sum()).
+  virtual bool needs_each_gradient();
   /// Whether attention must return its weights in AttentionCall::weights.
   virtual bool wants_attention_weights();
   /// A module starts, or has ended, normally or by an exception; `path` is ModuleScope::path().

@@ -105,8 +105,9 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
   DeferRecordEvents::recorded(node, inputs, outputs, attributes);
 }
 
-BackwardContext::BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last)
-    : node_(node), gradients_(gradients), needed_(needed), last_(last), as_recorded_(node.precision) {}
+BackwardContext::BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last,
+                                 const GradSum* sum)
+    : node_(node), gradients_(gradients), needed_(needed), last_(last), sum_(sum), as_recorded_(node.precision) {}
 
 const char* BackwardContext::name() const { return node_.name(); }
 

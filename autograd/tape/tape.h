@@ -41,8 +41,11 @@ class TensorList {
 /// Argument of a node's gradient function, which runs in the node's matmul precision while this is in scope.
 class BackwardContext {
  public:
+  /// Returns what grad_sum() does for an input.
+  using GradSum = std::function<Tensor(size_t)>;
   /// `last`: whether the saved values are freed after the gradient function has run.
-  BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last);
+  BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last,
+                  const GradSum* sum = nullptr);
 
   /// Name of the node's operation.
   const char* name() const;
@@ -57,6 +60,10 @@ class BackwardContext {
   Tensor reuse_saved_or_empty(size_t i) const;
   /// Whether input i needs a gradient.
   bool needs(size_t i) const { return i < needed_.size() && needed_[i]; }
+  /// What other operations have given the gradient of input i so far. An operation may add its own gradient to it in
+  /// place and return it, which is faster than two gradients and their sum. Undefined if there is none, if something
+  /// else may read it, or if the kernels have no use for it.
+  Tensor grad_sum(size_t i) const { return sum_ && needs(i) ? (*sum_)(i) : Tensor(); }
   /// Whether the gradient will itself be differentiated, and so must be computed by tensor operations.
   bool create_graph() const { return grad_enabled(); }
 
@@ -65,6 +72,7 @@ class BackwardContext {
   const Tensors& gradients_;
   const std::vector<bool>& needed_;
   const bool last_;
+  const GradSum* const sum_;
   const MatmulPrecisionScope as_recorded_;
   mutable std::map<size_t, Tensor> unpacked_;
 };

@@ -40,6 +40,7 @@ class CountCasts : public Observer {
 
  private:
   void on_node(Node& node, TensorList) override { count += std::string_view(node.name()) == "cast"; }
+  bool needs_each_gradient() override { return false; }
 };
 
 using Function = std::function<Tensor(const Tensors&)>;

@@ -38,10 +38,11 @@ __device__ void normalize(int64_t rows, int64_t cols, const T* x, const Compute<
   });
 }
 
-/// dx = rstd (g - mean(g) - n mean(g n)), g = dy weight; without centering rstd (g - n mean(g n)).
+/// dx = rstd (g - mean(g) - n mean(g n)), g = dy weight; without centering rstd (g - n mean(g n)); plus `added`, which
+/// may be null or dx.
 template <class T, bool kCentered>
 __device__ void normalize_backward(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
-                                   const Compute<T>* mean, const Compute<T>* rstd, const T* dy, T* dx) {
+                                   const Compute<T>* mean, const Compute<T>* rstd, const T* dy, const T* added, T* dx) {
   using S = Compute<T>;
   const double count = static_cast<double>(cols);
   for_lines(rows, [&](int64_t r) {
@@ -58,7 +59,8 @@ __device__ void normalize_backward(int64_t rows, int64_t cols, const T* x, const
     const S mean_gn = static_cast<S>(products.of_line() / count);
     for_positions(0, cols, [&](int64_t i) {
       const S n = (widened(row[i]) - mu) * inverse;
-      dx[r * cols + i] = narrowed<T>((gradient(i) - mean_g - n * mean_gn) * inverse);
+      const S other = added ? widened(added[r * cols + i]) : S(0);
+      dx[r * cols + i] = narrowed<T>((gradient(i) - mean_g - n * mean_gn) * inverse + other);
     });
   });
 }
@@ -70,8 +72,9 @@ __device__ void layer_norm(int64_t rows, int64_t cols, const T* x, const Compute
 }
 template <class T>
 __device__ void layer_norm_backward(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
-                                    const Compute<T>* mean, const Compute<T>* rstd, const T* dy, T* dx) {
-  normalize_backward<T, true>(rows, cols, x, weight, mean, rstd, dy, dx);
+                                    const Compute<T>* mean, const Compute<T>* rstd, const T* dy, const T* added,
+                                    T* dx) {
+  normalize_backward<T, true>(rows, cols, x, weight, mean, rstd, dy, added, dx);
 }
 template <class T>
 __device__ void rms_norm(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, double eps, T* y,
@@ -80,8 +83,8 @@ __device__ void rms_norm(int64_t rows, int64_t cols, const T* x, const Compute<T
 }
 template <class T>
 __device__ void rms_norm_backward(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
-                                  const Compute<T>* rstd, const T* dy, T* dx) {
-  normalize_backward<T, false>(rows, cols, x, weight, nullptr, rstd, dy, dx);
+                                  const Compute<T>* rstd, const T* dy, const T* added, T* dx) {
+  normalize_backward<T, false>(rows, cols, x, weight, nullptr, rstd, dy, added, dx);
 }
 
 /// sums [parts, 2, cols] = the sums of dy n and of dy over `chunk` rows each, a thread per column. mean may be null.
@@ -109,16 +112,16 @@ TAPE_EXPORT_WITH_BF16(layer_norm,
                       (rows, cols, x, weight, bias, eps, y, mean, rstd))
 TAPE_EXPORT_WITH_BF16(layer_norm_backward,
                       (int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, const Compute<T>* mean,
-                       const Compute<T>* rstd, const T* dy, T* dx),
-                      (rows, cols, x, weight, mean, rstd, dy, dx))
+                       const Compute<T>* rstd, const T* dy, const T* added, T* dx),
+                      (rows, cols, x, weight, mean, rstd, dy, added, dx))
 TAPE_EXPORT_WITH_BF16(rms_norm,
                       (int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, double eps, T* y,
                        Compute<T>* rstd),
                       (rows, cols, x, weight, eps, y, rstd))
 TAPE_EXPORT_WITH_BF16(rms_norm_backward,
                       (int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, const Compute<T>* rstd,
-                       const T* dy, T* dx),
-                      (rows, cols, x, weight, rstd, dy, dx))
+                       const T* dy, const T* added, T* dx),
+                      (rows, cols, x, weight, rstd, dy, added, dx))
 TAPE_EXPORT_WITH_BF16(norm_parameter_sums,
                       (int64_t rows, int64_t cols, int64_t parts, int64_t chunk, const T* x, const Compute<T>* mean,
                        const Compute<T>* rstd, const T* dy, Compute<T>* sums),

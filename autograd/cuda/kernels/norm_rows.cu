@@ -21,7 +21,14 @@ struct RowPart {
       if (column < cols) body(pack * kWidth, column);
     }
   }
-  /// The values of a parameter that is not given.
+  /// The values of a pack in the type of sums.
+  __device__ static TAPE_INLINE Pack<Compute<T>, kWidth> widened_pack(const T* from) {
+    const Pack<T, kWidth> pack = load_pack<kWidth>(from);
+    Pack<Compute<T>, kWidth> values;
+    TAPE_UNROLL for (int j = 0; j < kWidth; ++j) values.values[j] = widened(pack.values[j]);
+    return values;
+  }
+  /// The values of an array that is not given.
   __device__ static TAPE_INLINE Pack<Compute<T>, kWidth> filled(Compute<T> value) {
     Pack<Compute<T>, kWidth> pack;
     TAPE_UNROLL for (int j = 0; j < kWidth; ++j) pack.values[j] = value;
@@ -82,12 +89,13 @@ __device__ TAPE_INLINE void store_sums(int64_t cols, const Compute<T>* values, C
   }
 }
 
-/// dx = rstd (g - mean(g) - n mean(g n)), g = dy weight; without centering rstd (g - n mean(g n)). dx may be dy.
+/// dx = rstd (g - mean(g) - n mean(g n)), g = dy weight; without centering rstd (g - n mean(g n)); plus `added`, which
+/// may be null. dx may be dy or `added`.
 /// sums [blocks, 2, cols], if not null: the sums of dy n and of dy over the rows of a block.
 template <class T, bool kCentered>
 __device__ TAPE_INLINE void normalize_backward(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
-                                               const Compute<T>* mean, const Compute<T>* rstd, const T* dy, T* dx,
-                                               Compute<T>* sums) {
+                                               const Compute<T>* mean, const Compute<T>* rstd, const T* dy,
+                                               const T* added, T* dx, Compute<T>* sums) {
   using S = Compute<T>;
   using Part = RowPart<T>;
   constexpr int kWidth = Part::kWidth;
@@ -116,11 +124,12 @@ __device__ TAPE_INLINE void normalize_backward(int64_t rows, int64_t cols, const
     const S mean_gn = over_line(products, Add()) / static_cast<S>(cols);
     Part::for_packs(cols, [&](int at, int64_t column) {
       const auto scales = weight ? load_values<kWidth>(weight + column) : Part::filled(1);
+      const auto others = added ? Part::widened_pack(added + r * cols + column) : Part::filled(0);
       Pack<T, kWidth> pack;
       TAPE_UNROLL for (int j = 0; j < kWidth; ++j) {
         const S n = (widened(values[at / kWidth].values[j]) - mu) * inverse,
                 g = widened(gradients[at / kWidth].values[j]) * scales.values[j];
-        pack.values[j] = narrowed<T>((g - mean_g - n * mean_gn) * inverse);
+        pack.values[j] = narrowed<T>((g - mean_g - n * mean_gn) * inverse + others.values[j]);
       }
       store_pack(dx + r * cols + column, pack);
     });
@@ -143,14 +152,14 @@ __device__ void rms_norm_rows(int64_t rows, int64_t cols, const T* x, const Comp
 }
 template <class T>
 __device__ void layer_norm_rows_backward(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
-                                         const Compute<T>* mean, const Compute<T>* rstd, const T* dy, T* dx,
-                                         Compute<T>* sums) {
-  normalize_backward<T, true>(rows, cols, x, weight, mean, rstd, dy, dx, sums);
+                                         const Compute<T>* mean, const Compute<T>* rstd, const T* dy, const T* added,
+                                         T* dx, Compute<T>* sums) {
+  normalize_backward<T, true>(rows, cols, x, weight, mean, rstd, dy, added, dx, sums);
 }
 template <class T>
 __device__ void rms_norm_rows_backward(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
-                                       const Compute<T>* rstd, const T* dy, T* dx, Compute<T>* sums) {
-  normalize_backward<T, false>(rows, cols, x, weight, nullptr, rstd, dy, dx, sums);
+                                       const Compute<T>* rstd, const T* dy, const T* added, T* dx, Compute<T>* sums) {
+  normalize_backward<T, false>(rows, cols, x, weight, nullptr, rstd, dy, added, dx, sums);
 }
 
 /// dweight and dbias [cols], either of which may be null, from the sums [parts, 2, cols] of blocks. A block of 32 x 8
@@ -182,11 +191,11 @@ TAPE_EXPORT_WITH_BF16(rms_norm_rows,
                       (rows, cols, x, weight, eps, y, rstd))
 TAPE_EXPORT_WITH_BF16(layer_norm_rows_backward,
                       (int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, const Compute<T>* mean,
-                       const Compute<T>* rstd, const T* dy, T* dx, Compute<T>* sums),
-                      (rows, cols, x, weight, mean, rstd, dy, dx, sums))
+                       const Compute<T>* rstd, const T* dy, const T* added, T* dx, Compute<T>* sums),
+                      (rows, cols, x, weight, mean, rstd, dy, added, dx, sums))
 TAPE_EXPORT_WITH_BF16(rms_norm_rows_backward,
                       (int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, const Compute<T>* rstd,
-                       const T* dy, T* dx, Compute<T>* sums),
-                      (rows, cols, x, weight, rstd, dy, dx, sums))
+                       const T* dy, const T* added, T* dx, Compute<T>* sums),
+                      (rows, cols, x, weight, rstd, dy, added, dx, sums))
 TAPE_EXPORT(norm_parameter_totals, (int64_t parts, int64_t cols, const T* sums, T* dweight, T* dbias),
             (parts, cols, sums, dweight, dbias))

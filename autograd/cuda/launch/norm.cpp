@@ -32,7 +32,7 @@ int64_t threads_of_row(int64_t rows, int64_t cols, const Arrays*... arrays) {
 /// One of the backward kernels of norm_rows.cu, with `statistics` of the rows, and the sums that it begins.
 template <class T, class... Statistics>
 void rows_backward(const ValueKernels& kernel, int64_t threads, int64_t rows, int64_t cols, const T* x,
-                   const Sum<T>* weight, const T* dy, T* dx, Sum<T>* dweight, Sum<T>* dbias,
+                   const Sum<T>* weight, const T* dy, const T* added, T* dx, Sum<T>* dweight, Sum<T>* dbias,
                    const Statistics*... statistics) {
   Launch launch = over_lines(rows, threads);
   launch.blocks.x = std::min<uint32_t>(launch.blocks.x, NormRows::kMostParts);
@@ -41,7 +41,7 @@ void rows_backward(const ValueKernels& kernel, int64_t threads, int64_t rows, in
   const DeviceScratch<Sum<T>> partial(sums ? 2 * parts * cols : 0);
   kernel.of<T>().with_shared(launch.blocks, launch.threads,
                              sums ? launch.threads.y * cols * static_cast<int64_t>(sizeof(Sum<T>)) : 0, rows, cols, x,
-                             weight, statistics..., dy, dx, sums ? partial.get() : nullptr);
+                             weight, statistics..., dy, added, dx, sums ? partial.get() : nullptr);
   if (sums)
     kNormParameterTotals.of<Sum<T>>()({static_cast<uint32_t>(quotient_up(2 * cols, 32))}, {32, 8}, parts, cols,
                                       partial.constant(), dweight, dbias);
@@ -79,12 +79,13 @@ void norm_of_layer(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight,
 // dx may be dy: the sums come first.
 template <class T>
 void norm_of_layer_backward(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* mean,
-                            const Sum<T>* rstd, const T* dy, T* dx, Sum<T>* dweight, Sum<T>* dbias) {
+                            const Sum<T>* rstd, const T* dy, const T* added, T* dx, Sum<T>* dweight, Sum<T>* dbias) {
   if (cols == 0) return;
-  if (const int64_t threads = threads_of_row<T>(rows, cols, x, dy, dx, weight))
-    return rows_backward(kLayerNormRowsBackward, threads, rows, cols, x, weight, dy, dx, dweight, dbias, mean, rstd);
+  if (const int64_t threads = threads_of_row<T>(rows, cols, x, dy, added, dx, weight))
+    return rows_backward(kLayerNormRowsBackward, threads, rows, cols, x, weight, dy, added, dx, dweight, dbias, mean,
+                         rstd);
   norm_parameter_gradients(rows, cols, x, mean, rstd, dy, dweight, dbias);
-  if (dx) launch_norm<T>(kLayerNormBackward, rows, cols, x, weight, mean, rstd, dy, dx);
+  if (dx) launch_norm<T>(kLayerNormBackward, rows, cols, x, weight, mean, rstd, dy, added, dx);
 }
 template <class T>
 void norm_of_squares(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, double eps, T* y, Sum<T>* rstd) {
@@ -97,14 +98,14 @@ void norm_of_squares(int64_t rows, int64_t cols, const T* x, const Sum<T>* weigh
 }
 template <class T>
 void norm_of_squares_backward(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* rstd,
-                              const T* dy, T* dx, Sum<T>* dweight) {
+                              const T* dy, const T* added, T* dx, Sum<T>* dweight) {
   if (cols == 0) return;
-  if (const int64_t threads = threads_of_row<T>(rows, cols, x, dy, dx, weight))
-    return rows_backward(kRmsNormRowsBackward, threads, rows, cols, x, weight, dy, dx, dweight,
+  if (const int64_t threads = threads_of_row<T>(rows, cols, x, dy, added, dx, weight))
+    return rows_backward(kRmsNormRowsBackward, threads, rows, cols, x, weight, dy, added, dx, dweight,
                          static_cast<Sum<T>*>(nullptr), rstd);
   norm_parameter_gradients(rows, cols, x, static_cast<const Sum<T>*>(nullptr), rstd, dy, dweight,
                            static_cast<Sum<T>*>(nullptr));
-  if (dx) launch_norm<T>(kRmsNormBackward, rows, cols, x, weight, rstd, dy, dx);
+  if (dx) launch_norm<T>(kRmsNormBackward, rows, cols, x, weight, rstd, dy, added, dx);
 }
 }  // namespace
 

@@ -53,15 +53,18 @@ void rms_norm(int64_t rows, int64_t cols, const T* x, const T* weight, double ep
 /// dx of one row: rstd (g - mean(g) - n mean(g n)), with n the normalized row and g = dy * weight; without centering
 /// rstd (g - n mean(g n)).
 template <class T, Center kCenter>
-TAPE_INLINE void row_gradient(int64_t cols, const T* x, const T* weight, T mu, T inverse, const T* dy, T* dx) {
+TAPE_INLINE void row_gradient(int64_t cols, const T* x, const T* weight, T mu, T inverse, const T* dy, const T* added,
+                              T* dx) {
   const auto weighted = [&](Vec<T> g, int64_t i) { return weight ? g * load_up_to(weight, i, cols) : g; };
   const auto normalized = [&](int64_t i) { return (load_up_to(x, i, cols) - mu) * inverse; };
   const double count = static_cast<double>(cols);
   const T mean_g = kCenter == Center::yes ? static_cast<T>(row_sum(cols, dy, T(0), weighted) / count) : T(0);
   const T mean_gn = static_cast<T>(
       row_sum(cols, dy, T(0), [&](Vec<T> g, int64_t i) { return weighted(g, i) * normalized(i); }) / count);
-  map_row(cols, dy, dx,
-          [&](Vec<T> g, int64_t i) { return (weighted(g, i) - mean_g - normalized(i) * mean_gn) * inverse; });
+  map_row(cols, dy, dx, [&](Vec<T> g, int64_t i) {
+    const Vec<T> gradient = (weighted(g, i) - mean_g - normalized(i) * mean_gn) * inverse;
+    return added ? gradient + load_up_to(added, i, cols) : gradient;
+  });
 }
 
 /// Number of rows whose contributions to dweight and dbias are added sequentially; the sums of these chunks are added
@@ -70,7 +73,7 @@ constexpr int64_t kMostRows = 256;
 
 template <class T, Center kCenter>
 void normalize_backward(int64_t rows, int64_t cols, const T* x, const T* weight, const T* mean, const T* rstd,
-                        const T* dy, T* dx, T* dweight, T* dbias) {
+                        const T* dy, const T* added, T* dx, T* dweight, T* dbias) {
   if (cols == 0) return;
   const int64_t chunk = larger(1, smaller(kMostRows, kChunk / cols)), chunks = ceil_div(rows, chunk);
   const bool sums = dweight || dbias;
@@ -88,7 +91,8 @@ void normalize_backward(int64_t rows, int64_t cols, const T* x, const T* weight,
           db[i] += g[i];
         }
       }
-      if (dx) row_gradient<T, kCenter>(cols, row, weight, mu, inverse, g, dx + r * cols);
+      if (dx)
+        row_gradient<T, kCenter>(cols, row, weight, mu, inverse, g, added ? added + r * cols : nullptr, dx + r * cols);
     }
   });
   if (!sums) return;
@@ -103,14 +107,14 @@ void normalize_backward(int64_t rows, int64_t cols, const T* x, const T* weight,
 
 template <class T>
 void layer_norm_backward(int64_t rows, int64_t cols, const T* x, const T* weight, const T* mean, const T* rstd,
-                         const T* dy, T* dx, T* dweight, T* dbias) {
-  normalize_backward<T, Center::yes>(rows, cols, x, weight, mean, rstd, dy, dx, dweight, dbias);
+                         const T* dy, const T* added, T* dx, T* dweight, T* dbias) {
+  normalize_backward<T, Center::yes>(rows, cols, x, weight, mean, rstd, dy, added, dx, dweight, dbias);
 }
 
 template <class T>
-void rms_norm_backward(int64_t rows, int64_t cols, const T* x, const T* weight, const T* rstd, const T* dy, T* dx,
-                       T* dweight) {
-  normalize_backward<T, Center::no>(rows, cols, x, weight, nullptr, rstd, dy, dx, dweight, nullptr);
+void rms_norm_backward(int64_t rows, int64_t cols, const T* x, const T* weight, const T* rstd, const T* dy,
+                       const T* added, T* dx, T* dweight) {
+  normalize_backward<T, Center::no>(rows, cols, x, weight, nullptr, rstd, dy, added, dx, dweight, nullptr);
 }
 }  // namespace
 

@@ -193,7 +193,8 @@ Tensor embedding(const Tensor& weight, const Tensor& given, const EmbeddingOptio
                 [=, dtype = weight.dtype()](const BackwardContext& c) -> Tensors {
                   const Tensor index = reshape(c.saved(0), {c.saved(0).numel()});
                   const Tensor rows = reshape(cast(c.grad(), dtype), Shape{index.numel(), width});
-                  Tensor dweight = zeros({vocabulary, width}, rows.options());
+                  Tensor dweight = padding ? Tensor() : c.grad_sum(0);
+                  if (!dweight.defined()) dweight = zeros({vocabulary, width}, rows.options());
                   if (c.create_graph()) {
                     const auto is_padding = [&] { return eq(unsqueeze(index, 1), *padding); };
                     return {index_add(dweight, 0, index, padding ? masked_fill(rows, is_padding(), 0) : rows)};

@@ -71,6 +71,7 @@ bool takes_bf16(const kernels::Target& target, Inputs in) {
 struct LayerNorm {
   Rows of;
   double eps;
+  static constexpr bool adds_gradient = true;
 
   Results<1, 2> results(Inputs in) const {
     return {{empty_like(in[0])}, {empty({of.rows}, statistics(in[0])), empty({of.rows}, statistics(in[0]))}};
@@ -86,7 +87,7 @@ struct LayerNorm {
   void backward(const BackwardCall<T>& c) const {
     using S = kernels::Sum<T>;
     kernels::norm(c).layer_norm_backward(of.rows, of.cols, c.in(0), c.parameter(1), c.template kept_as<S>(0),
-                                         c.template kept_as<S>(1), c.dout(), c.din(0), c.dparameter(1),
+                                         c.template kept_as<S>(1), c.dout(), c.added(), c.din(0), c.dparameter(1),
                                          c.dparameter(2));
   }
   Tensor reference(Inputs in) const {
@@ -102,6 +103,7 @@ struct LayerNorm {
 struct RmsNorm {
   Rows of;
   double eps;
+  static constexpr bool adds_gradient = true;
 
   Results<1, 1> results(Inputs in) const { return {{empty_like(in[0])}, {empty({of.rows}, statistics(in[0]))}}; }
   bool computes_bf16(const kernels::Target& target, Inputs in) const { return takes_bf16(target, in); }
@@ -113,7 +115,8 @@ struct RmsNorm {
   template <class T>
   void backward(const BackwardCall<T>& c) const {
     kernels::norm(c).rms_norm_backward(of.rows, of.cols, c.in(0), c.parameter(1),
-                                       c.template kept_as<kernels::Sum<T>>(0), c.dout(), c.din(0), c.dparameter(1));
+                                       c.template kept_as<kernels::Sum<T>>(0), c.dout(), c.added(), c.din(0),
+                                       c.dparameter(1));
   }
   Tensor reference(Inputs in) const {
     const Tensor &x = in[0], &weight = in[1];

@@ -124,15 +124,16 @@ struct LinearGradients {
 };
 
 /// dW = dY^T X and, with a bias, db = the row sum of dY, in one pass over dY; `dtype` is that of dY, or f32 beside
-/// bf16. Not recorded.
-LinearGradients parameter_gradients(const Tensor& dy, const Tensor& x, DType dtype, bool with_bias) {
+/// bf16. With a `sum`, dW is added to it. Not recorded.
+LinearGradients parameter_gradients(const Tensor& dy, const Tensor& x, DType dtype, bool with_bias, const Tensor& sum) {
   const int64_t rows = rows_of(x), out = dy.size(-1), in = x.size(-1);
   const TensorOptions options(dtype, x.device());
-  LinearGradients made{empty({out, in}, options), with_bias ? empty({out}, options) : Tensor()};
+  LinearGradients made{sum.defined() ? sum : empty({out, in}, options), with_bias ? empty({out}, options) : Tensor()};
   run_kernels("linear", x.device(), [&](const KernelCall& at) {
     detail::dispatch_values<Matmul>("linear", x.dtype(), [&]<class T>(T) {
       using S = kernels::Sum<T>;
       kernels::Gemm gemm = kernels::linear_weight_gemm(rows, out, in, MatmulPrecisionScope::current());
+      gemm.accumulate = sum.defined();
       if (dtype == x.dtype()) {
         gemm.row_sums_a = at.out<T>(made.bias);
         kernels::products<T>(at).gemm(gemm, at.in<T>(dy), at.in<T>(x), at.out<T>(made.weight), nullptr);
@@ -143,6 +144,24 @@ LinearGradients parameter_gradients(const Tensor& dy, const Tensor& x, DType dty
     });
   });
   return made;
+}
+
+/// sum += dy weight, with dy [..., out], weight [out, in] and sum [..., in] of one dtype. Not recorded.
+void add_input_gradient(const Tensor& dy, const Tensor& weight, Tensor& sum) {
+  const int64_t rows = rows_of(dy), out = weight.size(0), in = weight.size(1);
+  run_kernels("linear", dy.device(), [&](const KernelCall& at) {
+    detail::dispatch_values<Matmul>("linear", dy.dtype(), [&]<class T>(T) {
+      const kernels::Gemm gemm{.m = rows,
+                               .n = in,
+                               .k = out,
+                               .lda = out,
+                               .ldb = in,
+                               .ldc = in,
+                               .accumulate = true,
+                               .precision = MatmulPrecisionScope::current()};
+      kernels::products<T>(at).gemm(gemm, at.in<T>(dy), at.in<T>(weight), at.out<T>(sum), nullptr);
+    });
+  });
 }
 
 Tensors Matmul::gradients(const BackwardContext& c) const {
@@ -179,9 +198,17 @@ struct Linear {
     const Tensor dy = c.grad();
     const DType dtype = c.saved(1).dtype();  // of the parameters
     Tensor dx, dweight, dbias;
-    if (c.needs(0)) dx = matmul(dy, weight_beside(dy, c.saved(1), c.create_graph()));
-    if (c.needs(1) && (c.needs(2) || dtype != dy.dtype()) && !c.create_graph()) {
-      const LinearGradients made = parameter_gradients(dy, c.saved(0), dtype, c.needs(2));
+    if (c.needs(0)) {
+      const Tensor weight = weight_beside(dy, c.saved(1), c.create_graph());
+      dx = c.grad_sum(0);
+      if (dx.defined())
+        add_input_gradient(dy, weight, dx);
+      else
+        dx = matmul(dy, weight);
+    }
+    const Tensor sum = c.grad_sum(1);
+    if (c.needs(1) && (c.needs(2) || dtype != dy.dtype() || sum.defined()) && !c.create_graph()) {
+      const LinearGradients made = parameter_gradients(dy, c.saved(0), dtype, c.needs(2), sum);
       return {dx, made.weight, made.bias};
     }
     const Tensor wide = cast(dy, dtype);

@@ -50,26 +50,28 @@ class CudaNorm : public KernelTest<T> {
     double size = std::sqrt(static_cast<double>(std::max(rows, cols)));
     for (const T inverse : rstd)
       if (inverse > size) size = static_cast<double>(inverse);
-    check(
-        "layer_norm_backward", n + 2 * cols, size,
-        [&](Kernels k, const T* from, const T* w, const T* mu, const T* inverse, const T* g, T* to) {
-          k.layer_norm_backward(rows, cols, from, has_weight ? w : nullptr, mu, inverse, g, to,
-                                has_weight ? to + n : nullptr, has_bias ? to + n + cols : nullptr);
-        },
-        x, weight, mean, rstd, dy);
+    for (const bool adds : {false, true})
+      check(
+          adds ? "layer_norm_backward, added" : "layer_norm_backward", n + 2 * cols, size,
+          [&](Kernels k, const T* from, const T* w, const T* mu, const T* inverse, const T* g, T* to) {
+            k.layer_norm_backward(rows, cols, from, has_weight ? w : nullptr, mu, inverse, g, adds ? to : nullptr, to,
+                                  has_weight ? to + n : nullptr, has_bias ? to + n + cols : nullptr);
+          },
+          x, weight, mean, rstd, dy);
     check(
         "layer_norm_backward of the weight alone", cols, size,
         [&](Kernels k, const T* from, const T* mu, const T* inverse, const T* g, T* to) {
-          k.layer_norm_backward(rows, cols, from, nullptr, mu, inverse, g, nullptr, to, nullptr);
+          k.layer_norm_backward(rows, cols, from, nullptr, mu, inverse, g, nullptr, nullptr, to, nullptr);
         },
         x, mean, rstd, dy);
-    check(
-        "rms_norm_backward", n + cols, size,
-        [&](Kernels k, const T* from, const T* w, const T* inverse, const T* g, T* to) {
-          k.rms_norm_backward(rows, cols, from, has_weight ? w : nullptr, inverse, g, to,
-                              has_weight ? to + n : nullptr);
-        },
-        x, weight, rms, dy);
+    for (const bool adds : {false, true})
+      check(
+          adds ? "rms_norm_backward, added" : "rms_norm_backward", n + cols, size,
+          [&](Kernels k, const T* from, const T* w, const T* inverse, const T* g, T* to) {
+            k.rms_norm_backward(rows, cols, from, has_weight ? w : nullptr, inverse, g, adds ? to : nullptr, to,
+                                has_weight ? to + n : nullptr);
+          },
+          x, weight, rms, dy);
   }
 };
 TYPED_TEST_SUITE(CudaNorm, BothTypes);

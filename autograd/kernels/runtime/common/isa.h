@@ -127,6 +127,9 @@ using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
 namespace tape::kernels {
 /// Whether a target has kernels for bf16 (TAPE_BF16_TABLE).
 inline bool has_bf16_kernels(const Target& target) { return target.device.is_cuda(); }
+/// Whether operations add their gradients to those of other operations in place (BackwardContext::grad_sum()). The CPU
+/// gains little from it, and its products would have other bits than with observers that look at each gradient.
+inline bool adds_to_gradients(const Target& target) { return target.device.is_cuda(); }
 }  // namespace tape::kernels
 
 // A table of kernels for bf16, which only CUDA has (the CPU computes bf16 in f32), to be declared after the tables of

@@ -21,7 +21,7 @@ Result<T> run(int64_t rows, int64_t cols, const std::vector<T>& x, const T* weig
   Result<T> out{std::vector<T>(r * c), std::vector<T>(r),       std::vector<T>(r),
                 std::vector<T>(r * c), std::vector<T>(c, T(9)), std::vector<T>(c, T(9))};
   norm<T>().layer_norm(rows, cols, x.data(), weight, bias, T(1e-5), out.y.data(), out.mean.data(), out.rstd.data());
-  norm<T>().layer_norm_backward(rows, cols, x.data(), weight, out.mean.data(), out.rstd.data(), dy.data(),
+  norm<T>().layer_norm_backward(rows, cols, x.data(), weight, out.mean.data(), out.rstd.data(), dy.data(), nullptr,
                                 out.dx.data(), out.dweight.data(), out.dbias.data());
   return out;
 }
@@ -92,15 +92,35 @@ TEST_P(Norm, UnrequestedGradientsMayBeNull) {
   const std::vector<float> x = random_values<float>(5 * 20, 1), dy = random_values<float>(5 * 20, 2);
   const Result<float> all = run<float>(5, 20, x, nullptr, nullptr, dy);
   std::vector<float> dx(100), dweight(20), dbias(20);
-  norm<float>().layer_norm_backward(5, 20, x.data(), nullptr, all.mean.data(), all.rstd.data(), dy.data(), dx.data(),
-                                    nullptr, nullptr);
   norm<float>().layer_norm_backward(5, 20, x.data(), nullptr, all.mean.data(), all.rstd.data(), dy.data(), nullptr,
-                                    dweight.data(), nullptr);
+                                    dx.data(), nullptr, nullptr);
   norm<float>().layer_norm_backward(5, 20, x.data(), nullptr, all.mean.data(), all.rstd.data(), dy.data(), nullptr,
-                                    nullptr, dbias.data());
+                                    nullptr, dweight.data(), nullptr);
+  norm<float>().layer_norm_backward(5, 20, x.data(), nullptr, all.mean.data(), all.rstd.data(), dy.data(), nullptr,
+                                    nullptr, nullptr, dbias.data());
   EXPECT_EQ(dx, all.dx);
   EXPECT_EQ(dweight, all.dweight);
   EXPECT_EQ(dbias, all.dbias);
+}
+
+TEST_P(Norm, AddsToAnotherGradient) {
+  const std::vector<float> x = random_values<float>(5 * 20, 1), dy = random_values<float>(5 * 20, 2);
+  const std::vector<float> other = random_values<float>(5 * 20, 3);
+  const Result<float> alone = run<float>(5, 20, x, nullptr, nullptr, dy);
+  std::vector<float> apart(100), in_place = other, rms(100), rms_alone(100);
+  norm<float>().layer_norm_backward(5, 20, x.data(), nullptr, alone.mean.data(), alone.rstd.data(), dy.data(),
+                                    other.data(), apart.data(), nullptr, nullptr);
+  norm<float>().layer_norm_backward(5, 20, x.data(), nullptr, alone.mean.data(), alone.rstd.data(), dy.data(),
+                                    in_place.data(), in_place.data(), nullptr, nullptr);
+  norm<float>().rms_norm_backward(5, 20, x.data(), nullptr, alone.rstd.data(), dy.data(), nullptr, rms_alone.data(),
+                                  nullptr);
+  norm<float>().rms_norm_backward(5, 20, x.data(), nullptr, alone.rstd.data(), dy.data(), other.data(), rms.data(),
+                                  nullptr);
+  EXPECT_EQ(in_place, apart);
+  for (size_t i = 0; i < 100; ++i) {
+    EXPECT_NEAR(apart[i], alone.dx[i] + other[i], 1e-6);
+    EXPECT_NEAR(rms[i], rms_alone[i] + other[i], 1e-6);
+  }
 }
 
 TEST_P(Norm, IsBitwiseEqualForAnyThreadCount) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "memory.h"
 
@@ -11,6 +12,8 @@ namespace tape::device_memory {
 
 /// A block of at least `bytes`, of which *capacity are allocated. Throws Error (out_of_memory).
 void* allocate(Device device, int64_t bytes, int64_t& capacity);
+/// Blocks of the same size, each as far from the one before.
+void allocate_adjacent(Device device, int64_t bytes, std::span<void*> blocks, int64_t& capacity);
 /// Work that was asked for earlier may still use the block.
 void free(Device device, void* block, int64_t capacity) noexcept;
 
@@ -19,6 +22,8 @@ void reset_peak(Device device);
 void empty_cache(Device device);
 void set_limit(Device device, int64_t bytes);
 void synchronize(Device device);
+/// Whether each launch waits until it is done (TAPE_CUDA_BLOCKING=1), so that nothing may be launched later.
+bool is_blocking(Device device);
 
 /// Memory of the host from which a GPU copies at full speed, without waiting for the host. Throws Error
 /// (out_of_memory).

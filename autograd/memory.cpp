@@ -152,7 +152,17 @@ void set_memory_limit(int64_t bytes, Device device) {
   device.is_cpu() ? CachingAllocator::instance().set_limit(bytes) : device_memory::set_limit(device, bytes);
 }
 void synchronize(Device device) {
-  if (!device.is_cpu()) device_memory::synchronize(device);
+  if (device.is_cpu()) return;
+  begin_deferred_work(device);
+  device_memory::synchronize(device);
+}
+
+namespace {
+std::atomic<DeferredWork*> deferred_work = nullptr;
+}
+DeferredWork::DeferredWork() { deferred_work = this; }
+void begin_deferred_work(Device device) {
+  if (DeferredWork* const work = deferred_work) work->begin_all(device);
 }
 
 void copy_bytes(Device to_device, void* to, Device from_device, const void* from, int64_t bytes) {
@@ -175,6 +185,18 @@ Ref<Storage> Storage::allocate(int64_t bytes, Device device) {
   return storage;
 }
 
+void Storage::free_block() { device_memory::free(device_, std::exchange(data_, nullptr), capacity_); }
+
+void Storage::allocate_blocks(std::span<Storage* const> storages, std::span<void*> blocks) {
+  const Storage& first = *storages.front();
+  int64_t capacity = 0;
+  device_memory::allocate_adjacent(first.device_, first.bytes_, blocks, capacity);
+  for (size_t i = 0; i < storages.size(); ++i) {
+    storages[i]->data_ = blocks[i];
+    storages[i]->capacity_ = capacity;
+  }
+}
+
 Ref<Storage> Storage::borrow(void* data, int64_t bytes, void* owner, void (*release)(void*)) {
   Ref<Storage> storage(new Storage);
   storage->data_ = data;
@@ -185,6 +207,7 @@ Ref<Storage> Storage::borrow(void* data, int64_t bytes, void* owner, void (*rele
 }
 
 Storage::~Storage() {
+  if (DeferredWork* const work = writer_.load(std::memory_order_acquire)) work->drop(*this);
   if (release_) {
     release_(owner_);
   } else if (data_ && device_.is_cpu()) {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "../base/device.h"
+#include "../base/non_copyable.h"
 #include "ref.h"
 
 namespace tape {
@@ -34,6 +37,26 @@ struct StorageAttachment : NonCopyable {
   virtual ~StorageAttachment() = default;
 };
 
+class Storage;
+
+/// Work that was asked for and has not begun. The storages that it will write or read tell it before their values are
+/// used otherwise. There is one such object.
+class DeferredWork : NonCopyable {
+ public:
+  /// Begins what will write or read the storage: its values are about to be used or changed.
+  virtual void begin(const Storage& storage) = 0;
+  /// Forgets what would write the storage, which is being freed.
+  virtual void drop(const Storage& storage) noexcept = 0;
+  /// Begins all work of a device.
+  virtual void begin_all(Device device) = 0;
+
+ protected:
+  DeferredWork();
+  ~DeferredWork() = default;
+};
+/// Begins all deferred work of a device, as synchronize() does first.
+void begin_deferred_work(Device device);
+
 /// A block of 64-byte aligned memory shared by tensors, with a version counter of in-place writes.
 class Storage : public RefCounted {
  public:
@@ -44,13 +67,35 @@ class Storage : public RefCounted {
   static Ref<Storage> borrow(void* data, int64_t bytes, void* owner, void (*release)(void* owner));
   ~Storage();
 
-  void* data() const { return data_; }           ///< address of the block, in the memory of device()
+  /// Address of the block, in the memory of device(). Begins the deferred work that writes it.
+  void* data() const {
+    if (DeferredWork* const work = writer_.load(std::memory_order_acquire)) [[unlikely]]
+      work->begin(*this);
+    return data_;
+  }
   Device device() const { return device_; }      ///< where the block is
   int64_t bytes() const { return bytes_; }       ///< size as requested
   uint64_t version() const { return version_; }  ///< number of in-place writes
-  void bump_version() { ++version_; }            ///< counts an in-place write
+  /// Counts an in-place write, which is about to happen. Begins the deferred work that reads the block.
+  void bump_version() {
+    if (DeferredWork* const work = reader_.load(std::memory_order_acquire)) [[unlikely]]
+      work->begin(*this);
+    ++version_;
+  }
   /// Copies the version of a storage that this one replaces, so that it does not look like an in-place write.
   void set_version(uint64_t version) { version_ = version; }
+  /// Deferred work that will write the block, or that reads it; null when it has begun.
+  /// @{
+  void set_writer(DeferredWork* work) { writer_.store(work, std::memory_order_release); }
+  void set_reader(DeferredWork* work) { reader_.store(work, std::memory_order_release); }
+  /// @}
+  /// Whether deferred work will write the block.
+  bool is_deferred() const { return writer_.load(std::memory_order_acquire); }
+  /// Frees the block of a GPU until allocate_blocks().
+  void free_block();
+  /// Allocates such blocks, of one size and device, each as far from the one before, and returns their addresses in
+  /// `blocks`. Throws Error (out_of_memory).
+  static void allocate_blocks(std::span<Storage* const> storages, std::span<void*> blocks);
   /// The attachment, or null.
   StorageAttachment* attachment() const { return attachment_.get(); }
   /// Replaces the attachment, which the storage owns; null removes it.
@@ -63,6 +108,7 @@ class Storage : public RefCounted {
   int64_t bytes_ = 0;
   int64_t capacity_ = 0;
   uint64_t version_ = 0;
+  std::atomic<DeferredWork*> writer_ = nullptr, reader_ = nullptr;
   std::unique_ptr<StorageAttachment> attachment_;
   void* owner_ = nullptr;
   void (*release_)(void*) = nullptr;

@@ -27,7 +27,7 @@ enum class BlasCompute : int32_t { f32 = 68, f64 = 70, tf32 = 77 };
 
 /// cublasLtMatmulDescAttributes_t
 namespace matmul_attribute {
-inline constexpr int transpose_a = 3, transpose_b = 4, epilogue = 7, bias_pointer = 8;
+inline constexpr int transpose_a = 3, transpose_b = 4, epilogue = 7, bias_pointer = 8, bias_batch_stride = 10;
 }
 /// cublasLtMatrixLayoutAttribute_t
 namespace layout_attribute {

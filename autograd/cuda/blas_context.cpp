@@ -50,6 +50,8 @@ uint32_t epilogue_of(const BlasOperands& operands) {
 /// What the epilogue reads or writes, or null.
 const void* bias_of(const BlasOperands& operands) { return operands.bias ? operands.bias : operands.sums_of_b; }
 
+const void* c_of(const BlasOperands& operands) { return operands.c ? operands.c : operands.d; }
+
 /// Guards the contexts' handles, plans and workspaces.
 std::mutex& blas_mutex() {
   static auto* mutex = new std::mutex;
@@ -65,12 +67,13 @@ size_t BlasKeyHash::operator()(const BlasKey& key) const {
     hash = (hash ^ static_cast<uint64_t>(value)) * 0x9E3779B97F4A7C15U + (hash >> 29);
   };
   for (const int64_t value :
-       {p.rows, p.columns, p.inner, p.lda, p.ldb, p.ldd, p.batch, p.stride_a, p.stride_b, p.stride_d})
+       {p.rows, p.columns, p.inner, p.lda, p.ldb, p.ldd, p.batch, p.stride_a, p.stride_b, p.stride_d, p.stride_bias})
     add(value);
   add(static_cast<uint64_t>(p.result) << 16 | static_cast<uint64_t>(p.type) << 8 | static_cast<uint64_t>(p.compute));
   add(p.transpose_a << 2 | p.transpose_b << 1 | static_cast<int>(p.accumulate));
   add(key.epilogue);
-  add(key.alignment_a << 15 | key.alignment_b << 10 | key.alignment_d << 5 | key.alignment_bias);
+  add(key.alignment_a << 20 | key.alignment_b << 15 | key.alignment_c << 10 | key.alignment_d << 5 |
+      key.alignment_bias);
   return static_cast<size_t>(hash ^ hash >> 32);
 }
 
@@ -115,6 +118,7 @@ void BlasContext::describe(BlasPlan& plan, const BlasProduct& p, const BlasOpera
   if (const void* const bias = bias_of(operands)) {
     set(table_.matmul_set, plan.descriptor, matmul_attribute::epilogue, epilogue_of(operands), kSet);
     set(table_.matmul_set, plan.descriptor, matmul_attribute::bias_pointer, bias, kSet);
+    if (p.batch > 1) set(table_.matmul_set, plan.descriptor, matmul_attribute::bias_batch_stride, p.stride_bias, kSet);
   }
   const auto matrix = [&](BlasObject& layout, BlasType type, bool transposed, int64_t rows, int64_t columns,
                           int64_t leading, int64_t stride) {
@@ -136,7 +140,7 @@ void BlasContext::choose_algorithm(BlasPlan& plan, const BlasKey& key) const {
   prefer(preference_attribute::workspace_bytes, static_cast<uint64_t>(kBlasWorkspace));
   prefer(preference_attribute::alignment_a, key.alignment_a);
   prefer(preference_attribute::alignment_b, key.alignment_b);
-  prefer(preference_attribute::alignment_c, key.alignment_d);
+  prefer(preference_attribute::alignment_c, key.alignment_c);
   prefer(preference_attribute::alignment_d, key.alignment_d);
   // Parts of sums in 16 bits would be rounded more than once.
   if (key.product.type == BlasType::f16 || key.product.type == BlasType::bf16)
@@ -165,6 +169,7 @@ std::shared_ptr<const BlasPlan> BlasContext::plan_of(const BlasProduct& product,
                     epilogue_of(operands),
                     alignment_of(operands.a),
                     alignment_of(operands.b),
+                    alignment_of(c_of(operands)),
                     alignment_of(operands.d),
                     alignment_of(bias_of(operands))};
   auto found = plans_.find(key);
@@ -186,7 +191,7 @@ BlasStatus BlasContext::call(const BlasPlan& plan, const BlasOperands& operands,
   const auto multiply_as = [&](auto one) {
     const decltype(one) beta = plan.product.accumulate ? one : 0;
     return table_.matmul(handle_, plan.descriptor.get(), &one, operands.a, plan.a.get(), operands.b, plan.b.get(),
-                         &beta, operands.d, plan.d.get(), operands.d, plan.d.get(), &plan.algorithm,
+                         &beta, c_of(operands), plan.d.get(), operands.d, plan.d.get(), &plan.algorithm,
                          plan.workspace_bytes > 0 ? workspace_ : nullptr, static_cast<size_t>(plan.workspace_bytes),
                          stream);
   };

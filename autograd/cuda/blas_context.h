@@ -34,7 +34,7 @@ class BlasObject : NonCopyable {
 struct BlasKey {
   BlasProduct product;
   uint32_t epilogue = 0;
-  uint32_t alignment_a = 0, alignment_b = 0, alignment_d = 0, alignment_bias = 0;
+  uint32_t alignment_a = 0, alignment_b = 0, alignment_c = 0, alignment_d = 0, alignment_bias = 0;
   bool operator==(const BlasKey&) const = default;
 };
 struct BlasKeyHash {

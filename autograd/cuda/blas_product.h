@@ -8,8 +8,8 @@
 
 namespace tape::cuda_device {
 
-/// d [rows, columns] = op(a) op(b) + bias, or d += that with `accumulate`; op(a) is [rows, inner], bias [rows]. All
-/// matrices are column-major, and `batch` products have the same distance between their matrices in elements.
+/// d [rows, columns] = op(a) op(b) + bias, or c + that with `accumulate`; op(a) is [rows, inner], bias [rows]. All
+/// matrices are column-major, c as d, and `batch` products have the same distance between their matrices in elements.
 struct BlasProduct {
   BlasType type = BlasType::f32;           ///< of a and b
   BlasType result = BlasType::f32;         ///< of d, the bias and the sums of b: the same, or f32 for bf16
@@ -18,7 +18,7 @@ struct BlasProduct {
   int64_t rows = 0, columns = 0, inner = 0;
   int64_t lda = 0, ldb = 0, ldd = 0;
   int64_t batch = 1;
-  int64_t stride_a = 0, stride_b = 0, stride_d = 0;
+  int64_t stride_a = 0, stride_b = 0, stride_d = 0, stride_bias = 0;
   bool operator==(const BlasProduct&) const = default;
 };
 
@@ -29,6 +29,7 @@ struct BlasOperands {
   const void* bias;  ///< or null
   void* d;
   void* sums_of_b = nullptr;  ///< if not null (only without bias): receives the sums of op(b) over its rows, [columns]
+  const void* c = nullptr;    ///< with `accumulate`; null: d
   bool operator==(const BlasOperands&) const = default;
 };
 

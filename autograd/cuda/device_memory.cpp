@@ -46,6 +46,11 @@ void* allocate(Device device, int64_t bytes, int64_t& capacity) {
   return cuda_device::allocate(bytes, capacity);
 }
 
+void allocate_adjacent(Device device, int64_t bytes, std::span<void*> blocks, int64_t& capacity) {
+  const UseDevice use(device.index());
+  cuda_device::allocate_adjacent(bytes, blocks, capacity);
+}
+
 void free(Device, void* block, int64_t capacity) noexcept { cuda_device::free(block, capacity); }
 
 MemoryStats stats(Device device) {
@@ -71,6 +76,11 @@ void set_limit(Device device, int64_t bytes) {
 void synchronize(Device device) {
   const UseDevice use(device.index());
   cuda_device::synchronize();
+}
+
+bool is_blocking(Device device) {
+  const UseDevice use(device.index());
+  return cuda_device::context().blocking;
 }
 
 void* allocate_pinned(int64_t bytes) { return cuda_device::allocate_pinned(bytes); }

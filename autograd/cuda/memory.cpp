@@ -8,6 +8,10 @@ namespace tape::cuda_device {
 
 void* allocate(int64_t bytes, int64_t& capacity) { return context().memory->allocate(bytes, capacity); }
 
+void allocate_adjacent(int64_t bytes, std::span<void*> blocks, int64_t& capacity) {
+  context().memory->allocate_adjacent(bytes, blocks, capacity);
+}
+
 void free(void* pointer, int64_t capacity) noexcept {
   if (MemoryPool* const pool = pool_of(pointer)) pool->free(pointer, capacity);
 }

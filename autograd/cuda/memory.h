@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "../memory.h"
 
@@ -12,6 +13,8 @@ namespace tape::cuda_device {
 /// free(). Throws Error (out_of_memory) with the bytes requested, free on the device, in use and cached, or with the
 /// limit of set_limit().
 void* allocate(int64_t bytes, int64_t& capacity);
+/// Allocates blocks of the same size, each as far from the one before.
+void allocate_adjacent(int64_t bytes, std::span<void*> blocks, int64_t& capacity);
 /// Frees memory of any device. The device can reuse it at once. Memory of a driver that is no longer in use is ignored.
 void free(void* pointer, int64_t capacity) noexcept;
 

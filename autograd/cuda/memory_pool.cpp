@@ -50,14 +50,39 @@ bool MemoryPool::contains(const void* address) const {
 }
 
 void* MemoryPool::allocate(int64_t bytes, int64_t& capacity) {
+  void* block = nullptr;
+  allocate_adjacent(bytes, {&block, 1}, capacity);
+  return block;
+}
+
+void MemoryPool::allocate_adjacent(int64_t bytes, std::span<void*> blocks, int64_t& capacity) {
   const std::lock_guard lock(mutex_);
+  const auto count = static_cast<int64_t>(blocks.size());
+  check_limit(count * bytes);
+  if (!context_.caching) {
+    for (void*& block : blocks) block = allocate_uncached(bytes, capacity);
+    return;
+  }
+  capacity = round_up(std::max<int64_t>(bytes, 1) + context_.driver->guard_bytes, kDeviceAlignment);
+  auto range = take(count * bytes, count * capacity);
+  for (void*& block : blocks) {
+    split(range, capacity);
+    count_request(capacity);
+    inform(range->first, bytes, capacity);
+    block = reinterpret_cast<void*>(range->first);
+    ++range;
+  }
+}
+
+void MemoryPool::check_limit(int64_t bytes) {
   if (bytes > limit_ - stats_.live_bytes)
     raise(ErrorKind::out_of_memory, "cuda: {} bytes requested, {} bytes in use, limit {} bytes", bytes,
           stats_.live_bytes, limit_);
   if (bytes > context_.total_memory) refuse(bytes);
-  if (!context_.caching) return allocate_uncached(bytes, capacity);
-  const Driver& d = *context_.driver;
-  const int64_t needed = round_up(std::max<int64_t>(bytes, 1) + d.guard_bytes, kDeviceAlignment);
+}
+
+/// The lowest free range with space for `needed` bytes, which are mapped. `bytes` is the number in errors.
+MemoryPool::Ranges::iterator MemoryPool::take(int64_t bytes, int64_t needed) {
   const auto range = lowest_free(needed);
   if (range == ranges_.end()) refuse(bytes);
   const int64_t mapped = mapped_bytes_;
@@ -68,12 +93,8 @@ void* MemoryPool::allocate(int64_t bytes, int64_t& capacity) {
       refuse(bytes);
     }
   }
-  split(range, needed);
-  capacity = needed;
-  count_request(capacity);
   stats_.system_allocations += mapped_bytes_ != mapped;
-  inform(range->first, bytes, capacity);
-  return reinterpret_cast<void*>(range->first);
+  return range;
 }
 
 void MemoryPool::free(void* pointer, int64_t capacity) noexcept {

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "../memory.h"
@@ -30,6 +31,8 @@ class MemoryPool : NonCopyable {
   /// Allocates at least `bytes` bytes, aligned to 512 (without caching, as the driver does), and sets `capacity` to the
   /// number to pass to free(). Throws Error (out_of_memory) if the limit or the device refuses.
   void* allocate(int64_t bytes, int64_t& capacity);
+  /// The same for blocks of one size, each as far from the one before; anywhere without caching.
+  void allocate_adjacent(int64_t bytes, std::span<void*> blocks, int64_t& capacity);
   void free(void* pointer, int64_t capacity) noexcept;
   bool contains(const void* address) const;
 
@@ -50,6 +53,8 @@ class MemoryPool : NonCopyable {
 
   void* allocate_uncached(int64_t bytes, int64_t& capacity);
   void release_freed();
+  void check_limit(int64_t bytes);
+  Ranges::iterator take(int64_t bytes, int64_t needed);
   void count_request(int64_t capacity);
   Ranges::iterator lowest_free(int64_t bytes);
   void split(Ranges::iterator range, int64_t bytes);

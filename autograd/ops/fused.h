@@ -111,6 +111,8 @@ class ForwardCall : public CallValues<T> {
 
   /// Number of elements of the first output.
   int64_t numel() const { return outputs_[0].numel(); }
+  /// An output itself.
+  Tensor& output(size_t i = 0) const { return outputs_[i]; }
   T* out(size_t i = 0) const { return out_as<T>(i); }
   /// Output of another dtype than the call's.
   template <class U>

@@ -16,12 +16,14 @@ namespace {
 }  // namespace
 
 void* allocate(Device device, int64_t, int64_t&) { refuse(device); }
+void allocate_adjacent(Device device, int64_t, std::span<void*>, int64_t&) { refuse(device); }
 void free(Device, void*, int64_t) noexcept {}
 MemoryStats stats(Device device) { refuse(device); }
 void reset_peak(Device device) { refuse(device); }
 void empty_cache(Device device) { refuse(device); }
 void set_limit(Device device, int64_t) { refuse(device); }
 void synchronize(Device device) { refuse(device); }
+bool is_blocking(Device device) { refuse(device); }
 void* allocate_pinned(int64_t) { refuse(cuda); }
 void free_pinned(void*) noexcept {}
 void to_device(Device device, void*, const void*, int64_t) { refuse(device); }

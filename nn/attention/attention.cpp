@@ -62,11 +62,13 @@ Tensor MultiHeadAttention::normalize_and_rotate(const Tensor& x, const std::uniq
   return rotary ? (*rotary)(heads, positions) : heads;
 }
 
-Tensor MultiHeadAttention::project_queries(const Tensor& x, const Positions& positions) {
-  return normalize_and_rotate(query(x), query_norm, positions);
-}
-Tensor MultiHeadAttention::project_keys(const Tensor& x, const Positions& positions) {
-  return normalize_and_rotate(key(x), key_norm, positions);
+MultiHeadAttention::Projections MultiHeadAttention::project_all(const Tensor& q, const Tensor& k, const Tensor& v,
+                                                                const Positions& positions) {
+  // The products follow each other, so that a GPU launches those of one input together. Separate variables, because
+  // the evaluation order of arguments is unspecified and decides the order on the tape.
+  const Tensor queries = query(q), keys = key(k), values = value(v);
+  const Tensor turned = normalize_and_rotate(queries, query_norm, positions);
+  return {turned, normalize_and_rotate(keys, key_norm, positions), values};
 }
 
 Mask MultiHeadAttention::add_window(const Mask& mask, int64_t offset) const {
@@ -87,41 +89,41 @@ AttentionResult MultiHeadAttention::attend(const Tensor& q, const KeyValueCache&
 }
 
 Tensor MultiHeadAttention::forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
-  // Separate statements, because the evaluation order of arguments is unspecified and decides the order on the tape.
-  const Positions positions;
-  const Tensor queries = project_queries(q, positions), keys = project_keys(k, positions), values = value(v);
-  return attend(queries, {keys, values}, add_window(mask, 0), false).output;
+  const Projections p = project_all(q, k, v, {});
+  return attend(p.queries, {p.keys, p.values}, add_window(mask, 0), false).output;
 }
 
 Tensor MultiHeadAttention::forward(const Tensor& x, const Mask& mask, const Positions& positions) {
-  const Tensor queries = project_queries(x, positions), keys = project_keys(x, positions), values = value(x);
-  return attend(queries, {keys, values}, add_window(mask, 0), false).output;
+  const Projections p = project_all(x, x, x, positions);
+  return attend(p.queries, {p.keys, p.values}, add_window(mask, 0), false).output;
 }
 
 AttentionResult MultiHeadAttention::with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
-  const Positions positions;
-  const Tensor queries = project_queries(q, positions), keys = project_keys(k, positions), values = value(v);
-  return attend(queries, {keys, values}, add_window(mask, 0), true);
+  const Projections p = project_all(q, k, v, {});
+  return attend(p.queries, {p.keys, p.values}, add_window(mask, 0), true);
 }
 
 Tensor MultiHeadAttention::forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask,
                                           const Positions& positions) {
   const Positions here = positions.or_starting_at(cache.length());
-  const Tensor keys = project_keys(x, here), values = value(x);
+  const Projections p = project_all(x, x, x, here);
   if (window_) cache.evict_before(window_->left);
   const int64_t gone = cache.length() - cache.size(), past = cache.size();
-  cache.append(keys, values);
+  cache.append(p.keys, p.values);
   const Mask seen = add_window(Mask::causal(past) & mask.slice_keys(gone), past);
-  return attend(project_queries(x, here), cache, seen, false).output;
+  return attend(p.queries, cache, seen, false).output;
 }
 
 double MultiHeadAttention::scale() const { return scale_.value_or(1 / std::sqrt(static_cast<double>(head_width_))); }
 
-KeyValueCache MultiHeadAttention::project(const Tensor& memory) { return {project_keys(memory, {}), value(memory)}; }
+KeyValueCache MultiHeadAttention::project(const Tensor& memory) {
+  const Tensor keys = key(memory), values = value(memory);
+  return {normalize_and_rotate(keys, key_norm, {}), values};
+}
 
 Tensor MultiHeadAttention::forward_projected(const Tensor& q, const KeyValueCache& memory, const Mask& mask) {
   if (window_) raise(ErrorKind::config, "MultiHeadAttention: a window cannot be used with a projected memory");
-  const Tensor queries = project_queries(q, {});
+  const Tensor queries = normalize_and_rotate(query(q), query_norm, {});
   const int64_t rows = q.size(0), sources = memory.key.size(0), length = q.size(1);
   if (rows == sources || sources == 0 || rows % sources != 0) return attend(queries, memory, mask, false).output;
   // The G query rows of one memory row are packed side by side, so that the memory is not repeated.

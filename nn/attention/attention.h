@@ -83,8 +83,11 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   std::unique_ptr<Child<Rotary>> rotary;  ///< null if disabled
 
  private:
-  Tensor project_queries(const Tensor& x, const Positions& positions);
-  Tensor project_keys(const Tensor& x, const Positions& positions);
+  /// Queries [B, Tq, H D], keys and values [B, Tk, kv_heads D].
+  struct Projections {
+    Tensor queries, keys, values;
+  };
+  Projections project_all(const Tensor& q, const Tensor& k, const Tensor& v, const Positions& positions);
   /// Normalizes each head, then applies the rotation.
   Tensor normalize_and_rotate(const Tensor& x, const std::unique_ptr<Child<RMSNorm>>& norm, const Positions& positions);
   AttentionResult attend(const Tensor& q, const KeyValueCache& kv, const Mask& mask, bool weights);

@@ -12,8 +12,8 @@ GatedFeedForward::GatedFeedForward(int64_t d_model, int64_t d_ff, const GatedFee
       down(this, "down", d_ff, d_model, {options.bias}) {}
 
 Tensor GatedFeedForward::forward(const Tensor& x) {
-  const Tensor gated = activation(gate(x));
-  return down(dropout(gated * up(x)));
+  const Tensor gates = gate(x), values = up(x);  // a GPU launches both together
+  return down(dropout(activation(gates) * values));
 }
 
 }  // namespace tape::nn

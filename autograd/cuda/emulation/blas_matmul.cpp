@@ -87,7 +87,8 @@ void check_operands(const BlasMatmul& p) {
   for_columns(p.b, [&](const char* at, int64_t bytes) { check_bytes("b", at, bytes, true); });
   if (p.beta != 0) for_columns(p.c, [&](const char* at, int64_t bytes) { check_bytes("c", at, bytes, true); });
   for_columns(p.d, [&](const char* at, int64_t bytes) { check_bytes("d", at, bytes, false); });
-  if (p.bias) check_bytes("bias", p.bias, p.d.rows * p.d.element_bytes(), true);
+  for (int64_t i = 0; p.bias && i < p.d.batch; ++i)
+    check_bytes("bias", p.bias + i * p.bias_stride * p.d.element_bytes(), p.d.rows * p.d.element_bytes(), true);
   if (p.sums_of_b) check_bytes("sums of b", p.sums_of_b, p.d.columns * p.d.element_bytes(), false);
   if (p.workspace_bytes) check_bytes("workspace", p.workspace, p.workspace_bytes, false);
   check_overlap(p);
@@ -163,12 +164,13 @@ class Multiplier {
 
   void store(int64_t index, int64_t column, const std::vector<Sum>& sums) const {
     const Result* const from = reinterpret_cast<const Result*>(p_.c.data) + index * p_.c.stride + column * p_.c.leading;
+    const Result* const bias = reinterpret_cast<const Result*>(p_.bias) + index * p_.bias_stride;
     char* const data = const_cast<char*>(p_.d.data);
     Result* const to = reinterpret_cast<Result*>(data) + index * p_.d.stride + column * p_.d.leading;
     for (size_t row = 0; row < sums.size(); ++row) {
       Sum value = static_cast<Sum>(p_.alpha) * sums[row];
       if (p_.beta != 0) value += static_cast<Sum>(p_.beta) * static_cast<Sum>(from[row]);
-      if (p_.bias) value += static_cast<Sum>(reinterpret_cast<const Result*>(p_.bias)[row]);
+      if (p_.bias) value += static_cast<Sum>(bias[row]);
       to[row] = Result(value);
     }
     device_memory()->region().set_written(to, sums.size() * sizeof(Result));

@@ -26,6 +26,7 @@ struct BlasMatmul {
   BlasCompute compute = BlasCompute::f32;
   double alpha = 1, beta = 0;
   const char* bias = nullptr;  ///< [rows of d] or null
+  int64_t bias_stride = 0;     ///< elements between those of a batch
   char* sums_of_b = nullptr;   ///< null or [columns of d], which receives the sums of the columns of op(b)
   char* workspace = nullptr;
   int64_t workspace_bytes = 0;

@@ -26,6 +26,7 @@ struct MatmulDescriptor {
   int32_t transpose_a = blas_operation::none, transpose_b = blas_operation::none;
   uint32_t epilogue = blas_epilogue::none;
   const void* bias = nullptr;
+  int64_t bias_stride = 0;
 };
 struct MatrixLayout {
   BlasType type;
@@ -67,6 +68,8 @@ BlasStatus set_matmul(void* descriptor, int attribute, const void* value, size_t
       return assign(d.epilogue, value, bytes);
     case matmul_attribute::bias_pointer:
       return assign(d.bias, value, bytes);
+    case matmul_attribute::bias_batch_stride:
+      return assign(d.bias_stride, value, bytes);
     default:
       return blas_status::invalid_value;
   }
@@ -119,7 +122,8 @@ bool is_valid(const MatrixLayout& l) {
 /// Whether sums and products of this type can be computed so.
 bool is_supported(const Request& r) {
   const MatmulDescriptor& d = r.descriptor;
-  if (r.a.type != r.b.type || r.a.type != r.c.type || r.a.type != r.d.type) return false;
+  const bool to_sums = r.a.type == BlasType::bf16 && r.d.type == BlasType::f32;
+  if (r.a.type != r.b.type || r.c.type != r.d.type || (r.a.type != r.d.type && !to_sums)) return false;
   if (r.a.type == BlasType::f64) return d.compute == BlasCompute::f64 && d.scale == BlasType::f64;
   if (d.scale != BlasType::f32) return false;
   return d.compute == BlasCompute::f32 || (d.compute == BlasCompute::tf32 && r.a.type == BlasType::f32);
@@ -146,7 +150,7 @@ uint64_t hash_of_request(const Request& r) {
   };
   const MatmulDescriptor& d = r.descriptor;
   add(d.compute);
-  add(d.transpose_a), add(d.transpose_b), add(d.epilogue);
+  add(d.transpose_a), add(d.transpose_b), add(d.epilogue), add(d.bias_stride);
   for (const MatrixLayout* l : {&r.a, &r.b, &r.c, &r.d})
     add(l->type), add(l->rows), add(l->columns), add(l->leading), add(l->batch), add(l->stride);
   return hash;
@@ -219,6 +223,7 @@ BlasStatus matmul(void* handle, void* descriptor, const void* alpha, const void*
                         .alpha = scalar(alpha, what.scale),
                         .beta = scalar(beta, what.scale),
                         .bias = what.epilogue == blas_epilogue::bias ? static_cast<const char*>(what.bias) : nullptr,
+                        .bias_stride = what.bias_stride,
                         .sums_of_b = what.epilogue == blas_epilogue::sums_of_b
                                          ? static_cast<char*>(const_cast<void*>(what.bias))
                                          : nullptr,

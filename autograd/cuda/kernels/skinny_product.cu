@@ -44,7 +44,13 @@ __device__ TAPE_INLINE void unpack(const uint4& packed, Sum<T> (&values)[kValues
 /// A warp computes kColumns columns of up to kRows rows; each lane adds every 32nd 16 bytes, and lanes are added in a
 /// fixed order. kSteps: how many times 16 bytes of each column are under way at once.
 template <class T, int kRows, int kColumns, int kSteps>
-__device__ void skinny_product(const SkinnyShape& s, const T* x, const T* weight, const T* bias, T* y) {
+__device__ void skinny_product(const SkinnyShape& s, const T* x, const T* addend, const SkinnyOperands<T>& of) {
+  // Not an array, which would be copied to local memory to be indexed.
+  const auto mine = [](auto* first, auto* second, auto* third) {
+    return blockIdx.y == 0 ? first : blockIdx.y == 1 ? second : third;
+  };
+  const T *const weight = mine(of.weight, of.weight1, of.weight2), *const bias = mine(of.bias, of.bias1, of.bias2);
+  T* const y = mine(of.y, of.y1, of.y2);
   constexpr int kStride = 32 * kValues<T>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int64_t warp = thread_of_grid() / 32, first = warp * kColumns;
@@ -78,38 +84,38 @@ __device__ void skinny_product(const SkinnyShape& s, const T* x, const T* weight
     for (int bits = 16; bits > 0; bits /= 2) sum += __shfl_xor_sync(~0U, sum, bits);
     if (lane != r * kColumns + c || r >= s.m || first + c >= s.n) continue;
     if (bias) sum += static_cast<Sum<T>>(bias[first + c]);
-    T& place = y[r * s.ldy + first + c];
-    place = static_cast<T>(s.accumulate ? static_cast<Sum<T>>(place) + sum : sum);
+    const int64_t place = r * s.ldy + first + c;
+    y[place] = static_cast<T>(addend ? static_cast<Sum<T>>(addend[place]) + sum : sum);
   }
 }
 
 // More rows need more columns per warp, or the caches would be read too often.
 template <class T>
-__device__ void skinny_product_1(const SkinnyShape& s, const T* x, const T* weight, const T* bias, T* y) {
-  skinny_product<T, 1, 1, 4>(s, x, weight, bias, y);
+__device__ void skinny_product_1(const SkinnyShape& s, const T* x, const T* addend, const SkinnyOperands<T>& of) {
+  skinny_product<T, 1, 1, 4>(s, x, addend, of);
 }
 template <class T>
-__device__ void skinny_product_2(const SkinnyShape& s, const T* x, const T* weight, const T* bias, T* y) {
-  skinny_product<T, 2, 1, 4>(s, x, weight, bias, y);
+__device__ void skinny_product_2(const SkinnyShape& s, const T* x, const T* addend, const SkinnyOperands<T>& of) {
+  skinny_product<T, 2, 1, 4>(s, x, addend, of);
 }
 template <class T>
-__device__ void skinny_product_4(const SkinnyShape& s, const T* x, const T* weight, const T* bias, T* y) {
-  skinny_product<T, 4, 2, 2>(s, x, weight, bias, y);
+__device__ void skinny_product_4(const SkinnyShape& s, const T* x, const T* addend, const SkinnyOperands<T>& of) {
+  skinny_product<T, 4, 2, 2>(s, x, addend, of);
 }
 template <class T>
-__device__ void skinny_product_8(const SkinnyShape& s, const T* x, const T* weight, const T* bias, T* y) {
-  skinny_product<T, 8, 4, 1>(s, x, weight, bias, y);
+__device__ void skinny_product_8(const SkinnyShape& s, const T* x, const T* addend, const SkinnyOperands<T>& of) {
+  skinny_product<T, 8, 4, 1>(s, x, addend, of);
 }
 
 }  // namespace
 
-#define TAPE_SKINNY_PARAMETERS (SkinnyShape s, const T* x, const T* weight, const T* bias, T* y)
+#define TAPE_SKINNY_PARAMETERS (SkinnyShape s, const T* x, const T* addend, SkinnyOperands<T> of)
 #define TAPE_EXPORT_SKINNY(rows)                                                                                \
-  TAPE_EXPORT(skinny_product_##rows, TAPE_SKINNY_PARAMETERS, (s, x, weight, bias, y))                           \
+  TAPE_EXPORT(skinny_product_##rows, TAPE_SKINNY_PARAMETERS, (s, x, addend, of))                                \
   TAPE_EXPORT_TYPE(skinny_product_##rows##_f16, skinny_product_##rows, tape::Half, TAPE_SKINNY_PARAMETERS,      \
-                   (s, x, weight, bias, y))                                                                     \
+                   (s, x, addend, of))                                                                          \
   TAPE_EXPORT_TYPE(skinny_product_##rows##_bf16, skinny_product_##rows, tape::BFloat16, TAPE_SKINNY_PARAMETERS, \
-                   (s, x, weight, bias, y))
+                   (s, x, addend, of))
 TAPE_EXPORT_SKINNY(1)
 TAPE_EXPORT_SKINNY(2)
 TAPE_EXPORT_SKINNY(4)

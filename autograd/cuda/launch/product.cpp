@@ -206,7 +206,7 @@ bool is_skinny(const Gemm& s) {
   return !s.transpose_a && s.transpose_b && s.m > 0 && s.m <= kMostSkinnyRows && s.n > 0 && s.k > 0;
 }
 template <class T>
-void multiply_skinny(const Gemm& s, const T* x, const T* weight, const T* bias, T* y) {
+void multiply_skinny(const Gemm& s, const T* x, const T* addend, const GemmsOfOneA<T>& of) {
   constexpr int64_t kWarpsPerBlock = 4, kValues = 16 / sizeof(T);
   const auto is_aligned = [](const T* rows, int64_t ld) {
     return ld % kValues == 0 && reinterpret_cast<uintptr_t>(rows) % 16 == 0;
@@ -219,22 +219,78 @@ void multiply_skinny(const Gemm& s, const T* x, const T* weight, const T* bias, 
                           .ldx = s.lda,
                           .ldweight = s.ldb,
                           .ldy = s.ldc,
-                          .accumulate = s.accumulate,
-                          .aligned = is_aligned(x, s.lda) && is_aligned(weight, s.ldb)};
+                          .aligned = is_aligned(x, s.lda) && std::all_of(of.b, of.b + of.count, [&](const T* weight) {
+                                       return is_aligned(weight, s.ldb);
+                                     })};
+  const SkinnyOperands<T> operands{.weight = of.b[0],
+                                   .weight1 = of.b[1],
+                                   .weight2 = of.b[2],
+                                   .bias = of.bias[0],
+                                   .bias1 = of.bias[1],
+                                   .bias2 = of.bias[2],
+                                   .y = of.c[0],
+                                   .y1 = of.c[1],
+                                   .y2 = of.c[2]};
   const int64_t blocks = quotient_up(s.n, kWarpsPerBlock * kernel.columns_per_warp);
-  kernel.of<T>()({static_cast<uint32_t>(blocks)}, {static_cast<uint32_t>(32 * kWarpsPerBlock)}, shape, x, weight, bias,
-                 y);
+  kernel.of<T>()({static_cast<uint32_t>(blocks), static_cast<uint32_t>(of.count)},
+                 {static_cast<uint32_t>(32 * kWarpsPerBlock)}, shape, x, addend, operands);
 }
 
 template <class T, class C = T>
 void gemm(const Gemm& shape, const T* a, const T* b, C* c, const C* bias) {
   count_flops(shape, 1);
   if constexpr (std::is_same_v<T, C>)
-    if (is_skinny(shape)) return multiply_skinny(shape, a, b, bias, c);
+    if (is_skinny(shape))
+      return multiply_skinny<T>(shape, a, shape.accumulate ? c : nullptr, {.b = {b}, .bias = {bias}, .c = {c}});
   const bool empty = shape.m == 0 || shape.n == 0;
   if (shape.row_sums_a && !empty && !bias && multiply_and_sum(shape, a, b, c)) return;
   if (!empty) multiply<T, C>(shape, {}, a, b, bias, c);
   if (shape.row_sums_a) sum_rows<T, C>(shape, a);
+}
+
+template <class T>
+void gemm_add(const Gemm& shape, const T* a, const T* b, const T* bias, const T* addend, T* c) {
+  count_flops(shape, 1);
+  if (is_skinny(shape)) return multiply_skinny<T>(shape, a, addend, {.b = {b}, .bias = {bias}, .c = {c}});
+  if (shape.m == 0 || shape.n == 0) return;
+  Gemm s = shape;
+  s.accumulate = true;
+  const BlasProduct product = column_major<T, T>(s);
+  if (s.k > 0 && cuda_device::multiply(product, {.a = b, .b = a, .bias = bias, .d = c, .c = addend})) return;
+  cuda_device::copy_on_device(c, addend, s.m * s.ldc * static_cast<int64_t>(sizeof(T)));
+  multiply_by_kernel<T, T>(s, {}, a, b, bias, c);
+}
+
+/// The distance in elements that all arrays have from the one before, if it is the same.
+template <class T>
+std::optional<int64_t> distance_of(T* const* arrays, int count) {
+  const auto bytes = [&](int i) {
+    return static_cast<int64_t>(reinterpret_cast<intptr_t>(arrays[i + 1]) - reinterpret_cast<intptr_t>(arrays[i]));
+  };
+  for (int i = 1; i + 1 < count; ++i)
+    if (bytes(i) != bytes(0)) return {};
+  return bytes(0) / static_cast<int64_t>(sizeof(T));
+}
+
+/// A batch of cuBLASLt has the same distance between its matrices.
+template <class T>
+bool gemm_each(const Gemm& s, const T* a, const GemmsOfOneA<T>& of) {
+  if (is_skinny(s)) {
+    count_flops(s, of.count);
+    multiply_skinny<T>(s, a, nullptr, of);
+    return true;
+  }
+  const auto b = distance_of(of.b, of.count), bias = distance_of(of.bias, of.count), c = distance_of(of.c, of.count);
+  if (s.m == 0 || s.n == 0 || s.k == 0 || !b || !bias || !c) return false;
+  if (*b < 0 || *bias < 0 || *c < 0) return false;
+  BlasProduct product = column_major<T, T>(s);
+  product.batch = of.count;
+  product.stride_a = *b;
+  product.stride_d = *c;
+  product.stride_bias = *bias;
+  if (!cuda_device::multiply(product, {.a = of.b[0], .b = a, .bias = of.bias[0], .d = of.c[0]})) return false;
+  count_flops(s, of.count);
+  return true;
 }
 
 void gemm_to_sums(const Gemm& shape, const BFloat16* a, const BFloat16* b, float* c) {
@@ -258,10 +314,14 @@ void gemm_batched(const Gemm& shape, const Broadcast& batch, const T* a, const T
 
 }  // namespace
 
-TAPE_DEFINE_TABLES(ProductKernels, products, .gemm = gemm<T>, .gemm_batched = gemm_batched<T>)
+TAPE_DEFINE_TABLES(ProductKernels, products, .gemm = gemm<T>, .gemm_batched = gemm_batched<T>, .gemm_add = gemm_add<T>,
+                   .gemm_each = gemm_each<T>)
 
 extern const ProductKernels<Half> products_f16 = products_table<Half>;
-extern const ProductKernels<BFloat16> products_bf16 = {
-    .gemm = gemm<BFloat16>, .gemm_batched = gemm_batched<BFloat16>, .gemm_to_sums = gemm_to_sums};
+extern const ProductKernels<BFloat16> products_bf16 = {.gemm = gemm<BFloat16>,
+                                                       .gemm_batched = gemm_batched<BFloat16>,
+                                                       .gemm_to_sums = gemm_to_sums,
+                                                       .gemm_add = gemm_add<BFloat16>,
+                                                       .gemm_each = gemm_each<BFloat16>};
 
 }  // namespace tape::kernels::cuda

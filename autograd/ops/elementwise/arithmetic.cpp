@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/elementwise/common/integer_ops.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/deferred_product.h"
 #include "autograd/ops/elementwise/binary_call.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/elementwise/cast.h"
@@ -33,7 +34,7 @@ Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& 
   const Shape shape = broadcast_shapes(operation, a.shape(), b.shape());
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
   Tensor out = empty(shape, a.options());
-  write_binary(operation, kind, plan, a, b, out);
+  if (kind != kernels::Binary::add || !add_deferred_product(a, b, out)) write_binary(operation, kind, plan, a, b, out);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/product/common/gemm.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/deferred_product.h"
 #include "autograd/ops/elementwise/activation_dtype.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
@@ -191,6 +192,7 @@ struct Linear {
     kernels::Gemm call = gemm;
     const Ref<Storage> held = read_packed(c.input(1), call);
     const Tensor weight = weight_beside(c.input(0), c.input(1)), bias = weight_beside(c.input(0), c.input(2));
+    if (defer_product(c.at(), call, {c.input(0), weight, bias, c.output()})) return;
     kernels::products(c).gemm(call, c.in(0), c.at().template in<T>(weight), c.out(), c.at().template in<T>(bias));
   }
   Tensor saved_input(size_t i, Inputs in) const { return i < 2 ? in[i] : Tensor(); }

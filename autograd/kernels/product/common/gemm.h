@@ -62,6 +62,17 @@ void pack_right(const Gemm& shape, const double* b, void* to);
 void gemm(const Gemm& shape, const float* a, const float* b, float* c, const float* bias = nullptr);
 void gemm(const Gemm& shape, const double* a, const double* b, double* c, const double* bias = nullptr);
 
+/// Most products that are launched together.
+inline constexpr int kMostGemms = 3;
+/// The other operands of products of one A with several B of the same size: C[i] = op(A) op(B[i]) + bias[i].
+template <class T>
+struct GemmsOfOneA {
+  int count = 1;
+  const T* b[kMostGemms] = {};
+  const T* bias[kMostGemms] = {};  ///< all null or none
+  T* c[kMostGemms] = {};
+};
+
 /// The products that operations use.
 template <class T>
 struct ProductKernels {
@@ -72,6 +83,12 @@ struct ProductKernels {
   void (*gemm_batched)(const Gemm& shape, const Broadcast& batch, const T* a, const T* b, T* c);
   /// One product of bf16 operands whose results and row sums are f32; null for others.
   void (*gemm_to_sums)(const Gemm& shape, const T* a, const T* b, Sum<T>* c) = nullptr;
+
+  // Products that are launched late (ops/deferred_product.h); null where none are.
+  /// C = op(A) op(B) + bias + addend, with the addend laid out as C and not overlapping it. The bias may be null.
+  void (*gemm_add)(const Gemm& shape, const T* a, const T* b, const T* bias, const T* addend, T* c) = nullptr;
+  /// Returns false, having done nothing, if they would be launched one by one.
+  bool (*gemm_each)(const Gemm& shape, const T* a, const GemmsOfOneA<T>& others) = nullptr;
 };
 TAPE_COMMON_KERNEL_TABLE(ProductKernels, products)
 

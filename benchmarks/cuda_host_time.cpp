@@ -66,6 +66,7 @@ Driver idle_driver() {
   d.stream_end_capture = [](void*, void** graph) { return give(graph); };
   d.event_create = [](void** event, unsigned) { return give(event); };
   d.event_record = [](void*, void*) { return 0; };
+  d.event_elapsed_time = [](float* milliseconds, void*, void*) { return *milliseconds = 0, 0; };
   d.event_synchronize = d.event_query = d.event_destroy = [](void*) { return 0; };
   d.mem_get_info = [](size_t* free_bytes, size_t* total) { return *free_bytes = *total = size_t{1} << 36, 0; };
   d.mem_get_allocation_granularity = [](size_t* bytes, const AllocationProperties*, int) {

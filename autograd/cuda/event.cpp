@@ -5,9 +5,9 @@
 
 namespace tape::cuda_device {
 
-Event::Event() : driver_(context().driver), generation_(driver_generation()) {
-  constexpr unsigned kWithoutTiming = 2;
-  check(driver_->event_create(&handle_, kWithoutTiming), "cuEventCreate");
+Event::Event(EventTiming timing) : driver_(context().driver), generation_(driver_generation()) {
+  constexpr unsigned kDefault = 0, kWithoutTiming = 2;
+  check(driver_->event_create(&handle_, timing == EventTiming::on ? kDefault : kWithoutTiming), "cuEventCreate");
 }
 
 Event::~Event() {
@@ -28,6 +28,12 @@ bool Event::done() const {
   if (result == result::not_ready) return false;
   check(result, "query an event");
   return true;
+}
+
+double Event::seconds_since(const Event& earlier) const {
+  float milliseconds = 0;
+  check(driver_->event_elapsed_time(&milliseconds, earlier.handle_, handle_), "time between two events");
+  return 1e-3 * static_cast<double>(milliseconds);
 }
 
 }  // namespace tape::cuda_device

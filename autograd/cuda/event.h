@@ -8,11 +8,14 @@ namespace tape::cuda_device {
 
 struct Driver;
 
+/// Whether the device notes the time at which an event happens, which costs it more than an event without.
+enum class EventTiming : uint8_t { off, on };
+
 /// A point in the work of a device: it has happened when everything that was asked for before record() is done.
 class Event : NonCopyable {
  public:
   /// An event of this thread's current device, which has happened until it is recorded.
-  Event();
+  explicit Event(EventTiming timing = EventTiming::off);
   ~Event();
 
   /// Moves the event to the end of the work so far.
@@ -23,6 +26,8 @@ class Event : NonCopyable {
   void wait() const;
   /// Whether it has happened, without waiting. Throws like wait().
   bool done() const;
+  /// Seconds of the device between two events with timing that have both happened. Throws like wait().
+  double seconds_since(const Event& earlier) const;
 
  private:
   const Driver* driver_;

@@ -72,6 +72,7 @@ Driver make_fake_table() {
   d.event_record = [](void*, void*) { return 0; };
   d.event_synchronize = [](void*) { return in_use->synchronize; };
   d.event_query = [](void*) { return in_use->synchronize; };
+  d.event_elapsed_time = [](float* milliseconds, void*, void*) { return *milliseconds = 0, in_use->synchronize; };
   d.event_destroy = [](void*) { return 0; };
   d.mem_get_info = [](size_t* free_bytes, size_t* total) {
     *total = static_cast<size_t>(in_use->total_memory);

@@ -37,6 +37,7 @@ TEST(CudaSignatures, FunctionsMatchTheHeader) {
   EXPECT_MATCH(event_record, cuEventRecord);
   EXPECT_MATCH(event_synchronize, cuEventSynchronize);
   EXPECT_MATCH(event_query, cuEventQuery);
+  EXPECT_MATCH(event_elapsed_time, cuEventElapsedTime);
   EXPECT_MATCH(event_destroy, cuEventDestroy);
   EXPECT_MATCH(mem_get_info, cuMemGetInfo);
   EXPECT_MATCH(mem_get_allocation_granularity, cuMemGetAllocationGranularity);

@@ -27,6 +27,7 @@ constexpr NamedResult kNamedResults[] = {
     {result::success, "CUDA_SUCCESS", "no error"},
     {result::invalid_value, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {result::out_of_memory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {result::invalid_handle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {result::illegal_state, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
     {result::not_found, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {result::not_ready, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -104,6 +105,7 @@ Driver make_driver() {
   d.event_record = record_event;
   d.event_synchronize = wait_for_event;
   d.event_query = query_event;
+  d.event_elapsed_time = time_between_events;
   d.event_destroy = destroy_event;
   d.mem_get_info = [](size_t* free_bytes, size_t* total) {
     *total = device_memory()->total_bytes();

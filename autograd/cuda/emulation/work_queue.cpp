@@ -21,8 +21,9 @@ void WorkQueue::add(Work work) {
   const auto lock = this->lock();
   // Allocations are not counted: memory is also freed where nothing can be thrown.
   if (waiting_.size() >= kMostWaiting && !work.is_allocation) run();
-  waiting_.push_back(std::move(work));
   ++submitted_;
+  if (work.is_allocation) ++allocations_;
+  waiting_.push_back(std::move(work));
   if (!deferred_) run();
 }
 

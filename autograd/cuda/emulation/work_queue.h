@@ -31,6 +31,7 @@ class WorkQueue : NonCopyable {
   /// Number of works submitted, and of those that have run or were dropped.
   uint64_t submitted() const { return submitted_; }
   uint64_t completed() const { return submitted_ - waiting_.size(); }
+  uint64_t submitted_without_allocations() const { return submitted_ - allocations_; }
 
   /// The allocations at the time of the call, which the queue applies to the memory in its order.
   const Allocations& requested() const { return requested_; }
@@ -52,6 +53,7 @@ class WorkQueue : NonCopyable {
   std::recursive_mutex mutex_;
   std::deque<Work> waiting_;
   uint64_t submitted_ = 0;
+  uint64_t allocations_ = 0;  // of these
   Allocations requested_;
 };
 

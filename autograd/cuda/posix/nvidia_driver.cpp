@@ -30,6 +30,7 @@ void load_functions(FunctionLoader& loader, Driver& driver) {
   loader.load(driver.event_record, "cuEventRecord");
   loader.load(driver.event_synchronize, "cuEventSynchronize");
   loader.load(driver.event_query, "cuEventQuery");
+  loader.load(driver.event_elapsed_time, "cuEventElapsedTime");
   loader.load(driver.event_destroy, "cuEventDestroy_v2");
   loader.load(driver.mem_get_info, "cuMemGetInfo_v2");
   loader.load(driver.mem_get_allocation_granularity, "cuMemGetAllocationGranularity");

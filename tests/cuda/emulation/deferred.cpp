@@ -180,6 +180,25 @@ TEST_F(DeferredWork, QueriesOfEventsDoNotWait) {
   EXPECT_EQ(queries, 4);
 }
 
+TEST_F(DeferredWork, TimedEventsNoteTheTimeOfTheDevice) {
+  Event start(EventTiming::on), end(EventTiming::on), without_timing;
+  start.record();
+  without_timing.record();
+  for (int i = 0; i < 3; ++i) reverse({1}, {64}, x.constant(), y.get());
+  const DeviceArray<float> allocated(64);
+  fill_bytes(y.get(), 0, kBytes);
+  end.record();
+  reverse({1}, {64}, x.constant(), y.get());
+  EXPECT_TAPE_ERROR(end.seconds_since(start), ErrorKind::device,
+                    "cuda: time between two events: device not ready (CUDA_ERROR_NOT_READY)");
+  end.wait();
+  EXPECT_NEAR(end.seconds_since(start), 4e-6, 1e-10) << "a microsecond for each kernel and fill";
+  EXPECT_NEAR(start.seconds_since(end), -4e-6, 1e-10);
+  const char* const kInvalid = "cuda: time between two events: invalid resource handle (CUDA_ERROR_INVALID_HANDLE)";
+  EXPECT_TAPE_ERROR(end.seconds_since(without_timing), ErrorKind::device, kInvalid);
+  EXPECT_TAPE_ERROR(end.seconds_since(Event(EventTiming::on)), ErrorKind::device, kInvalid);  // it was never recorded
+}
+
 TEST_F(DeferredWork, EventsReportFaultsBeforeThem) {
   Event before, after;
   before.record();

@@ -177,6 +177,7 @@ int train_step(const BenchOptions& options) {
       if (!observed && profile) flops = flops_of(*profile), profile.reset();
     }
     static_cast<void>(trained.own_loss());
+    if (profile && default_device().is_cuda()) profile->charge("wait for the loss");
     if (i >= options.warm_up) times.push_back((train::steady_seconds() - start) / static_cast<double>(between_waits));
   }
   const double steps = static_cast<double>(std::ssize(times) * between_waits),
@@ -190,7 +191,7 @@ int train_step(const BenchOptions& options) {
   const int64_t new_memory = memory_stats().system_allocations - after_two_steps;
   if (!ranks.is_root()) return 0;
   if (options.profile)
-    print_profile(std::cout, profile->costs(), options.steps * between_waits,
+    print_profile(std::cout, default_device(), profile->costs(), options.steps * between_waits,
                   measure_peaks(options.common.matmul_precision()));
   if (!options.trace.empty()) trace_step(trained, options.trace);
   nlohmann::ordered_json line = heading(options);

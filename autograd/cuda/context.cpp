@@ -182,6 +182,15 @@ void forget_contexts() {
   std::swap(ended, all.of);
 }
 
+std::vector<int> indices_of_contexts() {
+  Contexts& all = contexts();
+  const std::lock_guard lock(all.mutex);
+  std::vector<int> indices;
+  for (const auto& context : all.of)
+    if (context) indices.push_back(context->index);
+  return indices;
+}
+
 MemoryPool* pool_of(const void* address) {
   Contexts& all = contexts();
   const std::lock_guard lock(all.mutex);

@@ -80,6 +80,9 @@ std::string error_text(const Driver& table, Result result);
 /// Forgets all contexts, because another driver will be used.
 void forget_contexts();
 
+/// Indices of the devices that have a context.
+std::vector<int> indices_of_contexts();
+
 /// The memory pool that an address belongs to, or null, for example if its driver is no longer in use.
 MemoryPool* pool_of(const void* address);
 

@@ -3,6 +3,7 @@
 #include "autograd/cuda/context.h"
 #include "autograd/cuda/stream.h"
 #include "autograd/device_checks.h"
+#include "autograd/device_times.h"
 #include "autograd/devices.h"
 #include "base/error.h"
 
@@ -48,6 +49,11 @@ void end() {}
 void passed(int64_t) {}
 const kernels::Finding* findings() { device_memory::refuse(cuda); }
 }  // namespace tape::device_checks
+
+namespace tape::device_times {
+std::unique_ptr<Marks> begin(Device device) { device_memory::refuse(device); }
+std::vector<Device> devices_in_use() { return {}; }
+}  // namespace tape::device_times
 
 namespace tape::cuda_device {
 LaunchingOperation::LaunchingOperation(const char*) : before_(nullptr) {}

@@ -50,7 +50,7 @@ foreach(kind ops kernels nn)
 endforeach()
 
 # Internal headers in folders of public headers.
-set(internal autograd/arena.h autograd/device_memory.h autograd/normal_quantile.h autograd/ops/attention/attention_check.h
+set(internal autograd/arena.h autograd/device_memory.h autograd/device_times.h autograd/normal_quantile.h autograd/ops/attention/attention_check.h
   autograd/ops/attention/attention_layout.h autograd/ops/check.h autograd/ops/convolution/windows.h
   autograd/ops/elementwise/activation_dtype.h autograd/ops/elementwise/binary_call.h autograd/ops/elementwise/broadcast.h
   autograd/ops/elementwise/unary_call.h autograd/ops/fused.h autograd/ops/kernel_call.h autograd/ops/random_call.h autograd/ops/index/positions.h autograd/ops/index/selected_values.h

@@ -56,6 +56,17 @@ expect_fixture(german translations ${translate})
 expect_fixture(german alignments ${translate} --alignments)
 expect_fixture(english continuations generate --model ${FOLDER}/writer --max-new-tokens 12 --temperature 0)
 
+# Profiles have the time of the GPU and that of the host, and traces the GPU's.
+expect_status(0 bench train-step --steps 1 --warmup 0 --profile --trace ${FOLDER}/step.json --device cuda)
+expect_match(out "^operation +GPU ms/step +share +calls +TFLOP/s +GB/s +of peak +host ms/step\n")
+expect_match(out "\nlinear backward +0\\.[0-9]+ +[0-9.]+% +25 +[0-9.]+ +- +[0-9]+% +[0-9.]+\n")
+expect_match(out "\ngelu +0\\.004 +[0-9.]+% +4 +- +[0-9.]+ +[0-9]+% +[0-9.]+\n")
+expect_match(out "\nwait for the loss +0\\.[0-9]+ +[0-9.]+% +0 +- +- +- +[0-9.]+\n")
+expect_match(out "\nall +0\\.[0-9]+ +[0-9.]+\npeaks measured here: [0-9.]+ TFLOP/s in products, [0-9.]+ GB/s of memory\n")
+file(READ ${FOLDER}/step.json trace)
+# A kernel of the emulated device takes a microsecond.
+expect_match(trace "\"name\": ?\"gelu\",[^{}]*\"dur\": ?1.0,")
+
 # The explorer copies what it shows.
 set(inspect inspect --model ${FOLDER}/writer --text "one two")
 set(with_device ${COMMAND})

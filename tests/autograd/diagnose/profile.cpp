@@ -4,8 +4,11 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/attention/attention.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/index/index.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape {
 namespace {
@@ -29,6 +32,32 @@ TEST(Profile, CountsCallsWorkAndBytesOfEachOperation) {
   EXPECT_EQ(cost_of(profile, Profile::Pass::backward, "sum").calls, 2);
   profile.reset();
   EXPECT_TRUE(profile.costs().empty());
+}
+
+TEST(Profile, CountsNoBytesOfWhatIsNotCopied) {
+  const Tensor x = ones({4, 5}).requires_grad_(), y = ones({4, 5}).requires_grad_();
+  Profile profile;
+  sum(reshape(x + y, {20})).backward();
+  EXPECT_EQ(cost_of(profile, Profile::Pass::forward, "reshape").bytes, 0);
+  EXPECT_EQ(cost_of(profile, Profile::Pass::backward, "reshape").bytes, 0);
+  EXPECT_EQ(cost_of(profile, Profile::Pass::forward, "add").bytes, 3 * 4 * 20);
+  EXPECT_EQ(cost_of(profile, Profile::Pass::backward, "add").bytes, 0) << "both inputs have the gradient of the sum";
+}
+
+TEST(Profile, CountsTheRowsOfATableThatAreRead) {
+  const Tensor table = ones({1000, 8}).requires_grad_(), ids = zeros({3}, i64);
+  Profile profile;
+  sum(embedding(table, ids)).backward();
+  EXPECT_EQ(cost_of(profile, Profile::Pass::forward, "embedding").bytes, 2 * 4 * (3 * 8));
+  EXPECT_EQ(cost_of(profile, Profile::Pass::backward, "embedding").bytes, 4 * (3 * 8) + 8 * 3 + 4 * 1000 * 8)
+      << "the gradient of the table is written, with its zeros";
+}
+
+TEST(Profile, HasTheTimeOfTheHostOnTheCpu) {
+  const Tensor x = ones({4, 5}).requires_grad_();
+  const Profile profile;
+  sum(x).backward();
+  for (const auto& [key, cost] : profile.costs()) EXPECT_EQ(cost.seconds, cost.host_seconds) << key.second;
 }
 
 TEST(Profile, CountsOnlyPairsVisibleToCausalAttention) {

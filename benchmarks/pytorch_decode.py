@@ -19,7 +19,7 @@ os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 import torch  # noqa: E402
 import transformers  # noqa: E402
 
-from pytorch_models import TRANSLATORS  # noqa: E402
+from pytorch_models import TRANSLATORS, starts  # noqa: E402
 
 LENGTH, PADDING, BOS, EOS = 32, 0, 1, 2
 
@@ -62,6 +62,7 @@ def main():
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--precision", default="highest", choices=["highest", "high", "medium"], help="medium: bf16 autocast, on a GPU weights in bf16")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--wait", action="store_true", help="print \"ready\" and measure for each line of the input")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     autocast = args.precision == "medium"
@@ -75,24 +76,26 @@ def main():
     ids = torch.randint(3, model.config.vocab_size, (args.batch, given)).to(args.device)
     mask = torch.ones_like(ids)
     never = {} if continues else {"bad_words_ids": [[PADDING]]}
-    times = []
-    with torch.inference_mode(), torch.autocast(args.device, dtype=torch.bfloat16, enabled=autocast):
-        for step in range(args.steps + 1):
-            start = time.perf_counter()
-            # eos is suppressed until there are all tokens, and padding always.
-            said = model.generate(input_ids=ids, attention_mask=mask, do_sample=False, num_beams=args.beam,
-                                  min_new_tokens=made, max_new_tokens=made, **never)  # fmt: skip
-            said = said.cpu()
-            assert said.shape == (args.batch, made + (given if continues else 1)), said.shape
-            if step > 0:
-                times.append((time.perf_counter() - start) * 1e3)
-    times.sort()
-    tokens = args.batch * made
-    gpu = {"gpu_mb": torch.cuda.max_memory_allocated() >> 20} if args.device == "cuda" else {}
-    print(json.dumps({**gpu, "cfg": args.config, "threads": args.threads, "params": sum(p.numel() for p in model.parameters()),
-                      "batch": args.batch, "beam": args.beam, "ms": round(times[len(times) // 2], 2),
-                      "min_ms": round(times[0], 2), "tok_s": round(tokens / times[0] * 1e3),
-                      "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}))  # fmt: skip
+    for _ in starts(args.wait):
+        times = []
+        with torch.inference_mode(), torch.autocast(args.device, dtype=torch.bfloat16, enabled=autocast):
+            for step in range(args.steps + 1):
+                start = time.perf_counter()
+                # eos is suppressed until there are all tokens, and padding always.
+                said = model.generate(input_ids=ids, attention_mask=mask, do_sample=False, num_beams=args.beam,
+                                      min_new_tokens=made, max_new_tokens=made, **never)  # fmt: skip
+                said = said.cpu()
+                assert said.shape == (args.batch, made + (given if continues else 1)), said.shape
+                if step > 0:
+                    times.append((time.perf_counter() - start) * 1e3)
+        times.sort()
+        tokens = args.batch * made
+        gpu = {"gpu_mb": torch.cuda.max_memory_allocated() >> 20} if args.device == "cuda" else {}
+        line = {**gpu, "cfg": args.config, "threads": args.threads, "params": sum(p.numel() for p in model.parameters()),
+                "batch": args.batch, "beam": args.beam, "ms": round(times[len(times) // 2], 2),
+                "min_ms": round(times[0], 2), "tok_s": round(tokens / times[0] * 1e3),
+                "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}  # fmt: skip
+        print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":

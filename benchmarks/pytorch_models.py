@@ -2,6 +2,7 @@
 scaled_dot_product_attention for language models. Sizes as in tools/bench_model.cpp."""
 
 import math
+import sys
 
 import torch
 from torch import nn
@@ -24,6 +25,16 @@ GPU = {
     "base": dict(batch=128, length=64),
     "gpt-124m": dict(vocab=50304, batch=32, length=1024, tied=True),
 }
+
+
+def starts(wait):
+    """Yields once for each measurement: one, or with `wait`, one for each line of the input, after "ready" was printed."""
+    if not wait:
+        yield
+        return
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        yield
 
 
 class Translator(nn.Module):

@@ -15,7 +15,7 @@ import time
 
 import torch
 
-from pytorch_models import make
+from pytorch_models import make, starts
 
 
 def main():
@@ -29,6 +29,7 @@ def main():
     parser.add_argument("--graphs", action="store_true", help="with --compile: CUDA graphs")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="on a GPU, high is TF32, and each of the --steps is five")
     parser.add_argument("--step-in-backward", action="store_true", help="one Adam per parameter, in a hook after its gradient is accumulated")
+    parser.add_argument("--wait", action="store_true", help="compile, print \"ready\", and measure for each line of the input")
     parser.add_argument("--precision", default="highest", choices=["highest", "high", "medium"], help="medium: bf16 autocast")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
@@ -54,29 +55,40 @@ def main():
     else:
         adam = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True, capturable=args.graphs)
     between_waits = 5 if args.device == "cuda" else 1
-    times = []
-    for step in range(args.warm_up + args.steps):
-        start = time.perf_counter()
-        for _ in range(between_waits):
-            if not args.step_in_backward:
-                adam.zero_grad(set_to_none=True)
-            with torch.autocast(args.device, dtype=torch.bfloat16, enabled=autocast):
-                value = loss()
-            value.backward()
-            if not args.step_in_backward:
-                adam.step()
-        value.item()
-        if step >= args.warm_up:
-            times.append((time.perf_counter() - start) * 1e3 / between_waits)
+
+    def step():
+        if not args.step_in_backward:
+            adam.zero_grad(set_to_none=True)
+        with torch.autocast(args.device, dtype=torch.bfloat16, enabled=autocast):
+            value = loss()
+        value.backward()
+        if not args.step_in_backward:
+            adam.step()
+        return value
+
+    if args.wait and args.compile:
+        step().item()
+        if args.device == "cuda":
+            torch.cuda.empty_cache()  # others prepare, too
+    for _ in starts(args.wait):
+        times = []
+        for number in range(args.warm_up + args.steps):
+            start = time.perf_counter()
+            for _ in range(between_waits):
+                value = step()
+            value.item()
+            if number >= args.warm_up:
+                times.append((time.perf_counter() - start) * 1e3 / between_waits)
+        if rank > 0:
+            continue
+        times.sort()
+        gpu = {"gpu_mb": torch.cuda.max_memory_allocated() >> 20} if args.device == "cuda" else {}
+        line = {**gpu, "cfg": args.config, "threads": args.threads, "params": sum(p.numel() for p in model.parameters()),
+                "ms": round(times[len(times) // 2], 2), "min_ms": round(times[0], 2), "tok_s": round(tokens / times[0] * 1e3),
+                "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "dropout": args.dropout}  # fmt: skip
+        print(json.dumps(line), flush=True)
     if ranks > 1:
         torch.distributed.destroy_process_group()
-    if rank > 0:
-        return
-    times.sort()
-    gpu = {"gpu_mb": torch.cuda.max_memory_allocated() >> 20} if args.device == "cuda" else {}
-    print(json.dumps({**gpu, "cfg": args.config, "threads": args.threads, "params": sum(p.numel() for p in model.parameters()),
-                      "ms": round(times[len(times) // 2], 2), "min_ms": round(times[0], 2), "tok_s": round(tokens / times[0] * 1e3),
-                      "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "dropout": args.dropout}))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 # Checks Tapeformer on a GPU, without compiling anything: gpu_stages.sh [OUT], called by scripts/gpu_check.sh and, as check.sh,
 # in the bundle that it makes. Takes at most seven minutes. Writes the results to files in OUT (default: gpu_check).
 #
-# The programs are $TAPEFORMER and $TEST_CUDA, by default those beside this script. With RIVALS=FOLDER, runs its gpu_train.py
-# and gpu_decode.py with $PYTHON (default: python3) and prints their rows next to ours. ONLY="costs bench" runs some stages.
+# The programs are $TAPEFORMER and $TEST_CUDA, by default those beside this script. ONLY="costs bench" runs some stages.
+# benchmarks/compare.py --device cuda measures more, next to PyTorch.
 #
 # The last line is "N passed, N failed"; exit code 77 if there is no GPU. Then a part of the tests runs on the emulated device,
 # which shows that the programs work.
@@ -118,13 +118,12 @@ costs() {
 
 # field NAME: its value in each JSON line of the input.
 field() { grep -oE "\"$1\": *(\"[^\"]*\"|[0-9.]+)" | sed -E 's/^[^:]*: *//; s/"//g' | tail -n 1; }
-# rows WHO: a table row for each JSON line of the input.
+# A table row for each JSON line of the input.
 rows() {
-  local line mode
+  local line
   grep -E '^\{' | while IFS= read -r line; do
-    mode=$(field mode <<<"$line")
-    printf '    %-10s %-22s %-12s %10s ms %12s tokens/s\n' "$1" "$(field '(cfg|decode)' <<<"$line")" \
-      "${mode:-$(field precision <<<"$line")}" "$(field '(ms|med_ms|ms_token|ms_per_run)' <<<"$line")" "$(field tok_s <<<"$line")"
+    printf '    %-10s %-12s %10s ms %12s tokens/s\n' "$(field cfg <<<"$line")" "$(field precision <<<"$line")" \
+      "$(field '(ms|ms_token)' <<<"$line")" "$(field tok_s <<<"$line")"
   done
 }
 
@@ -136,22 +135,16 @@ bench() {
     TAPE_CUDA_GRAPHS=$graphs
     printf '    TAPE_CUDA_GRAPHS=%s\n' "$graphs"
     check "bench.decode.$graphs" 12 "$tapeformer" bench decode --config gpt-124m --batch 1 --precision medium --json --device cuda
-    rows tapeformer < "bench.decode.$graphs.log"
+    rows < "bench.decode.$graphs.log"
     for config in gpt-nano gpt-char base gpt-124m; do
       for precision in high medium; do
         check "bench.$config.$precision.$graphs" 12 "$tapeformer" bench train-step --config "$config" --precision "$precision" \
           --steps 5 --json --device cuda
-        rows tapeformer < "bench.$config.$precision.$graphs.log"
+        rows < "bench.$config.$precision.$graphs.log"
       done
     done
   done
   unset TAPE_CUDA_GRAPHS
-}
-rivals() {
-  check rival.train 60 "${PYTHON:-python3}" "$RIVALS/gpu_train.py" --seconds 1 --only gpt-nano,gpt-char,base,gpt-124m --modes tf32,bf16
-  rows rival < rival.train.log
-  check rival.decode 30 "${PYTHON:-python3}" "$RIVALS/gpu_decode.py"
-  rows rival < rival.decode.log
 }
 
 # Without a GPU: a part of the tests on the emulated device.
@@ -191,5 +184,4 @@ stage training 35
 stage sanitizer 65
 stage costs 15
 stage bench 90
-[ -z "${RIVALS:-}" ] || stage rivals 60
 summary

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "autograd/cuda/blas_product.h"
 #include "autograd/cuda/graph.h"
 #include "autograd/options.h"
 #include "inspect/run_report.h"
@@ -236,6 +237,15 @@ void print_graphs() {
       cuda_device::list_ends_text(count));
 }
 
+/// How the algorithms of products on a GPU were chosen, if they are measured (TAPE_CUDA_ALGORITHMS).
+void print_algorithms() {
+  if (!default_device().is_cuda()) return;
+  const cuda_device::BlasChoices count = cuda_device::blas_choices();
+  if (count.measured + count.from_file + count.unmeasured == 0) return;
+  std::cout << fmt::format("algorithms of products: {} measured, {} from the file, {} as cuBLASLt suggests\n",
+                           count.measured, count.from_file, count.unmeasured);
+}
+
 void print_end(const TrainArguments& arguments, const train::TrainResult& result,
                const std::vector<std::string>& next) {
   const std::string& out = arguments.run.out;
@@ -248,6 +258,7 @@ void print_end(const TrainArguments& arguments, const train::TrainResult& result
                            result.step, train::format_duration(result.seconds), to_string(result.reason), out,
                            result.weights, out);
   print_graphs();
+  print_algorithms();
   print_next(arguments, result, next);
 }
 

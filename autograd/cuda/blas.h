@@ -85,6 +85,8 @@ struct Blas {
   BlasStatus (*preference_set)(void* preference, int attribute, const void* value, size_t bytes);
   BlasStatus (*get_heuristic)(void* handle, void* descriptor, void* a, void* b, void* c, void* d, void* preference,
                               int requested, BlasHeuristic* results, int* count);
+  BlasStatus (*algorithm_check)(void* handle, void* descriptor, void* a, void* b, void* c, void* d,
+                                const BlasAlgorithm* algorithm, BlasHeuristic* result);
   BlasStatus (*matmul)(void* handle, void* descriptor, const void* alpha, const void* a, void* layout_a, const void* b,
                        void* layout_b, const void* beta, const void* c, void* layout_c, void* d, void* layout_d,
                        const BlasAlgorithm* algorithm, void* workspace, size_t workspace_bytes, void* stream);

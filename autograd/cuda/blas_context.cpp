@@ -1,10 +1,13 @@
 #include "autograd/cuda/blas_context.h"
 
+#include <cstdlib>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "autograd/cuda/blas_measurement.h"
 #include "autograd/cuda/context.h"
 #include "autograd/cuda/graph.h"
 #include "autograd/cuda/memory_pool.h"
@@ -15,6 +18,11 @@ namespace tape::cuda_device {
 namespace {
 
 constexpr size_t kMostPlans = 4096;
+/// Algorithms to choose from; cuBLASLt sorts them by the time that it expects.
+constexpr int kSuggestions = 8;
+/// Products that come after this time of measuring take the first suggestion, so that a program whose sizes change all
+/// the time does not go on measuring.
+constexpr double kMostMeasuring = 4e6;  // microseconds
 
 /// Largest power of two, up to 16, that divides an address; 0 for null. No kernel reads more than 16 bytes at once, and
 /// a larger bound would make the algorithm depend on where a slice begins.
@@ -42,6 +50,41 @@ std::string_view name_of(BlasType type) {
 std::string text_of(const BlasProduct& p) {
   const std::string batch = p.batch == 1 ? "" : fmt::format("{}, ", p.batch);
   return fmt::format("{} [{}{}, {}] x [{}{}, {}]", name_of(p.type), batch, p.columns, p.inner, batch, p.inner, p.rows);
+}
+
+std::string_view name_of(BlasCompute compute) {
+  switch (compute) {
+    case BlasCompute::f32:
+      return "f32";
+    case BlasCompute::f64:
+      return "f64";
+    case BlasCompute::tf32:
+      return "tf32";
+  }
+  return "?";
+}
+
+/// All of a key in one line, column-major as cuBLASLt reads it.
+std::string text_of(const BlasKey& key) {
+  const BlasProduct& p = key.product;
+  return fmt::format(
+      "{} to {} in {}: {}{} {} x {} x {}{}, leading {} {} {}, batch {} by {} {} {} {}, epilogue {}, aligned {} {} {} "
+      "{} "
+      "{}:",
+      name_of(p.type), name_of(p.result), name_of(p.compute), p.transpose_a ? 't' : 'n', p.transpose_b ? 't' : 'n',
+      p.rows, p.columns, p.inner, p.accumulate ? " added" : "", p.lda, p.ldb, p.ldd, p.batch, p.stride_a, p.stride_b,
+      p.stride_d, p.stride_bias, key.epilogue, key.alignment_a, key.alignment_b, key.alignment_c, key.alignment_d,
+      key.alignment_bias);
+}
+
+/// Whether algorithms are measured: not by default on an emulated device, whose time means nothing.
+bool measures_algorithms(const Driver& driver) {
+  const char* const value = std::getenv("TAPE_CUDA_ALGORITHMS");
+  if (!value || !*value) return !driver.find_function;
+  const std::string_view choice = value;
+  if (choice != "measure" && choice != "first")
+    raise(ErrorKind::config, "cuda: TAPE_CUDA_ALGORITHMS must be measure or first, got {}", choice);
+  return choice == "measure";
 }
 
 uint32_t epilogue_of(const BlasOperands& operands) {
@@ -79,7 +122,12 @@ size_t BlasKeyHash::operator()(const BlasKey& key) const {
 
 BlasContext::BlasContext(Context& context, const Blas& table, uint32_t generation)
     : context_(context), table_(table), generation_(generation) {
+  const bool measures = measures_algorithms(*context.driver);
   check(table_.create(&handle_), "cublasLtCreate");
+  if (!measures) return;
+  decisions_.emplace(context.name, static_cast<int64_t>(table.get_version()));
+  constexpr unsigned kNonBlocking = 1;
+  cuda_device::check(context.driver->stream_create(&measuring_stream_, kNonBlocking), "cuStreamCreate");
 }
 
 BlasContext::~BlasContext() {
@@ -129,7 +177,7 @@ void BlasContext::describe(BlasPlan& plan, const BlasProduct& p, const BlasOpera
   matrix(plan.d, p.result, false, p.rows, p.columns, p.ldd, p.stride_d);
 }
 
-void BlasContext::choose_algorithm(BlasPlan& plan, const BlasKey& key) const {
+std::vector<BlasHeuristic> BlasContext::suggestions(const BlasPlan& plan, const BlasKey& key, int most) const {
   void* created = nullptr;
   check(table_.preference_create(&created), "cublasLtMatmulPreferenceCreate");
   BlasObject preference;
@@ -145,22 +193,74 @@ void BlasContext::choose_algorithm(BlasPlan& plan, const BlasKey& key) const {
   // Parts of sums in 16 bits would be rounded more than once.
   if (key.product.type == BlasType::f16 || key.product.type == BlasType::bf16)
     prefer(preference_attribute::reduction_schemes, reduction_scheme::in_compute_type);
-  BlasHeuristic best = {};
+  std::vector<BlasHeuristic> all(static_cast<size_t>(most));
   int count = 0;
-  const BlasStatus status = table_.get_heuristic(handle_, plan.descriptor.get(), plan.a.get(), plan.b.get(),
-                                                 plan.d.get(), plan.d.get(), preference.get(), 1, &best, &count);
-  if (status == blas_status::not_supported) return;
+  const BlasStatus status =
+      table_.get_heuristic(handle_, plan.descriptor.get(), plan.a.get(), plan.b.get(), plan.d.get(), plan.d.get(),
+                           preference.get(), most, all.data(), &count);
+  if (status == blas_status::not_supported) return {};
   check(status, "cublasLtMatmulAlgoGetHeuristic");
-  plan.has_algorithm = count > 0 && best.state == blas_status::success;
-  plan.algorithm = best.algorithm;
-  plan.workspace_bytes = static_cast<int64_t>(best.workspace_bytes);
+  all.resize(static_cast<size_t>(count));
+  std::erase_if(all, [](const BlasHeuristic& suggested) { return suggested.state != blas_status::success; });
+  return all;
 }
 
-std::shared_ptr<const BlasPlan> BlasContext::create_plan(const BlasKey& key, const BlasOperands& operands) const {
+/// Takes an algorithm that was decided on before, unless it does not fit the product or the device: what is in a file
+/// may be damaged.
+bool BlasContext::take_decision(BlasPlan& plan, const BlasAlgorithm& algorithm) const {
+  BlasHeuristic checked = {};
+  const BlasStatus status = table_.algorithm_check(handle_, plan.descriptor.get(), plan.a.get(), plan.b.get(),
+                                                   plan.d.get(), plan.d.get(), &algorithm, &checked);
+  if (status != blas_status::success || checked.state != blas_status::success ||
+      checked.workspace_bytes > static_cast<size_t>(kBlasWorkspace))
+    return false;
+  checked.algorithm = algorithm;
+  plan.take(checked);
+  return true;
+}
+
+/// Index of the fastest algorithm, or nullopt if there is no time or memory to measure them.
+std::optional<size_t> BlasContext::fastest(BlasPlan& plan, const BlasOperands& operands,
+                                           const std::vector<BlasHeuristic>& algorithms) {
+  if (measured_microseconds_ >= kMostMeasuring) return std::nullopt;
+  // What was collected may still use the memory that the measurement gets, or write what it reads. Its own lack of
+  // memory is not that of the measurement.
+  flush_work(context_, ListEnd::other);
+  std::optional<BlasMeasurement> measurement;
+  try {
+    measurement.emplace(*this, plan, operands, algorithms);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::out_of_memory) throw;
+    return std::nullopt;
+  }
+  flush_work(context_, ListEnd::other);  // its allocations, of which an emulated device is informed
+  const size_t best = measurement->fastest();
+  measured_microseconds_ += measurement->microseconds();
+  return best;
+}
+
+void BlasContext::choose_algorithm(BlasPlan& plan, const BlasKey& key, const BlasOperands& operands) {
+  const std::string product = decisions_ ? text_of(key) : "";
+  const auto decided = decisions_ ? decisions_->find(product) : std::nullopt;
+  if (decided && take_decision(plan, *decided)) {
+    ++choices_.from_file;
+    return;
+  }
+  const std::vector<BlasHeuristic> algorithms = suggestions(plan, key, decisions_ ? kSuggestions : 1);
+  if (algorithms.empty()) return;
+  plan.take(algorithms.front());
+  if (algorithms.size() == 1) return;
+  const auto best = decisions_->full() ? std::nullopt : fastest(plan, operands, algorithms);
+  ++(best ? choices_.measured : choices_.unmeasured);
+  plan.take(algorithms[best.value_or(0)]);
+  if (!decisions_->full()) decisions_->add(product, plan.algorithm);
+}
+
+std::shared_ptr<const BlasPlan> BlasContext::create_plan(const BlasKey& key, const BlasOperands& operands) {
   auto plan = std::make_shared<BlasPlan>();
   plan->product = key.product;
   describe(*plan, key.product, operands);
-  choose_algorithm(*plan, key);
+  choose_algorithm(*plan, key, operands);
   return plan;
 }
 
@@ -174,15 +274,18 @@ std::shared_ptr<const BlasPlan> BlasContext::plan_of(const BlasProduct& product,
                     alignment_of(bias_of(operands))};
   auto found = plans_.find(key);
   if (found == plans_.end()) {
-    // cuBLASLt suggests the same algorithms again, and products that were collected keep their plans.
+    // The same algorithms are chosen again, and products that were collected keep their plans.
     if (plans_.size() >= kMostPlans) plans_.clear();
     found = plans_.emplace(key, create_plan(key, operands)).first;
   }
   const std::shared_ptr<const BlasPlan>& plan = found->second;
   if (!plan->has_algorithm) return nullptr;
-  if (plan->workspace_bytes > 0 && !workspace_)
-    workspace_ = context_.memory->allocate(kBlasWorkspace, workspace_capacity_);
+  if (plan->workspace_bytes > 0) allocate_workspace();
   return plan;
+}
+
+void BlasContext::allocate_workspace() {
+  if (!workspace_) workspace_ = context_.memory->allocate(kBlasWorkspace, workspace_capacity_);
 }
 
 BlasStatus BlasContext::call(const BlasPlan& plan, const BlasOperands& operands, void* stream) const {
@@ -203,6 +306,12 @@ void BlasContext::run(const BlasPlan& plan, const BlasOperands& operands) const 
   if (status != blas_status::success)
     raise(ErrorKind::device, "cuda: cublasLtMatmul: status {}: {}", blas_status_text(table_, status),
           text_of(plan.product));
+}
+
+BlasChoices blas_choices() {
+  const std::lock_guard lock(blas_mutex());
+  const Context& c = context();
+  return c.blas ? c.blas->choices() : BlasChoices();
 }
 
 bool multiply(const BlasProduct& product, const BlasOperands& operands) {

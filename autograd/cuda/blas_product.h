@@ -37,10 +37,28 @@ struct BlasOperands {
 inline constexpr int64_t kBlasWorkspace = int64_t{32} << 20;
 
 /// Runs a product. Returns false, having done nothing, if blas_unavailable() or if cuBLASLt has no algorithm for it.
+/// Throws Error (device) if cuBLASLt fails.
 ///
-/// The algorithm is the first one that cuBLASLt suggests for the sizes and the alignment of the operands, up to 16
-/// bytes. It stays the same for the process, so results have the same bits each time. Throws Error (device) if cuBLASLt
-/// fails.
+/// The algorithm is decided on when a product of these sizes, with operands of these alignments up to 16 bytes, first
+/// runs: the device runs what cuBLASLt suggests on the operands, with results in temporary memory, and the fastest one
+/// is taken. The decision is final, and an AlgorithmFile keeps it for other processes on the same kind of GPU with the
+/// same cuBLASLt. If only products that come again were measured, their first uses would have other bits in the next
+/// run, which reads the decision. Products that are not measured have a final decision too, for the first suggestion:
+/// those that come after 4 seconds of measuring in a process, and those without memory for the results. So a program
+/// computes the same bits each time, as long as the file can be written and remains. Processes that decide on a product
+/// at the same time may differ in that run.
+///
+/// With TAPE_CUDA_ALGORITHMS=first, and on an emulated device without TAPE_CUDA_ALGORITHMS=measure, the first
+/// suggestion is taken and no file is read.
 bool multiply(const BlasProduct& product, const BlasOperands& operands);
+
+/// How the algorithms of products were chosen where cuBLASLt suggests several.
+struct BlasChoices {
+  int64_t measured = 0;    ///< the fastest one
+  int64_t from_file = 0;   ///< as decided before, by another process or this one
+  int64_t unmeasured = 0;  ///< the first suggestion, for lack of time, of memory, or of space in the file
+};
+/// Those of this thread's current device, all zero without measuring.
+BlasChoices blas_choices();
 
 }  // namespace tape::cuda_device

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "autograd/cuda/blas_context.h"
+#include "autograd/cuda/captured_products.h"
 #include "autograd/cuda/driver_calls.h"
 
 namespace tape::cuda_device {
@@ -42,38 +42,6 @@ FillNode fill_node(const WorkList::Work& work) {
   return node;
 }
 
-/// The kernels of a product as a graph.
-class CapturedProduct : NonCopyable {
- public:
-  CapturedProduct(const Context& context, const WorkList::Work& work) : driver_(*context.driver) {
-    void* const stream = context.capture_stream;
-    // Other threads may allocate meanwhile.
-    if (driver_.stream_begin_capture(stream, capture_mode::thread_local_calls)) return;
-    BlasStatus status = blas_status::success;
-    try {
-      status = context.blas->call(*work.plan, work.operands, stream);
-    } catch (...) {
-      driver_.stream_end_capture(stream, &graph_);
-      destroy();
-      throw;
-    }
-    if (driver_.stream_end_capture(stream, &graph_)) graph_ = nullptr;
-    if (status != blas_status::success) destroy();
-  }
-  ~CapturedProduct() { destroy(); }
-
-  /// Null if the driver or cuBLASLt refused.
-  void* graph() const { return graph_; }
-
- private:
-  void destroy() {
-    if (void* const graph = std::exchange(graph_, nullptr)) driver_.graph_destroy(graph);
-  }
-
-  const Driver& driver_;
-  void* graph_ = nullptr;
-};
-
 }  // namespace
 
 StepGraph::StepGraph(const Context& context, WorkList list, uint64_t hash)
@@ -104,7 +72,7 @@ bool StepGraph::add_node(const WorkList::Work& work) {
     const KernelNode kernel = kernel_node(work, arguments_.data());
     added = d.graph_add_kernel(&node, graph_, after, count, &kernel);
   } else if (work.kind == WorkList::Kind::product) {
-    const CapturedProduct product(context_, work);
+    const CapturedProducts product(context_, context_.capture_stream, *work.plan, work.operands);
     if (!product.graph()) return false;
     added = d.graph_add_child(&node, graph_, after, count, product.graph());
   } else if (work.kind == WorkList::Kind::copy || work.kind == WorkList::Kind::upload) {
@@ -128,7 +96,7 @@ bool StepGraph::change_node(size_t index, const WorkList& list) {
     return d.graph_set_kernel(executable_, nodes_[index], &kernel) == result::success;
   }
   if (work.kind == WorkList::Kind::product) {
-    const CapturedProduct product(context_, work);
+    const CapturedProducts product(context_, context_.capture_stream, *work.plan, work.operands);
     return product.graph() && d.graph_set_child(executable_, nodes_[index], product.graph()) == result::success;
   }
   if (work.kind == WorkList::Kind::copy || work.kind == WorkList::Kind::upload) {

@@ -2,7 +2,6 @@
 #include "autograd/cuda/blas.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -26,6 +25,7 @@
 #include "autograd/random.h"
 #include "autograd/tape/backward.h"
 #include "autograd/tape/scope.h"
+#include "tests/cuda/environment.h"
 #include "tests/cuda/fake_driver.h"
 #include "tests/cuda/test_device.h"
 #include "tests/support/errors.h"
@@ -283,7 +283,7 @@ TEST(CudaBlas, FaultsOfOperandsAreReported) {
 }
 
 TEST(CudaBlas, BlockingNamesFailedProducts) {
-  setenv("TAPE_CUDA_BLOCKING", "1", 1);
+  const EnvironmentVariable blocking("TAPE_CUDA_BLOCKING", "1"), algorithms("TAPE_CUDA_ALGORITHMS", "first");
   FakeDriver driver;
   Blas table = emulated_blas();
   table.matmul = [](auto...) -> BlasStatus { return blas_status::success; };
@@ -296,7 +296,6 @@ TEST(CudaBlas, BlockingNamesFailedProducts) {
                     "cuda: kernel cublasLtMatmul of operation linear failed: an illegal memory access was encountered "
                     "(CUDA_ERROR_ILLEGAL_ADDRESS). The device cannot be used any more in this process");
   install_blas(nullptr);
-  unsetenv("TAPE_CUDA_BLOCKING");
 }
 
 TEST(CudaBlas, WrongLayoutsAreRefused) {

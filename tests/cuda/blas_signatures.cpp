@@ -31,6 +31,7 @@ TEST(CublasLtSignatures, FunctionsMatchTheHeader) {
   EXPECT_MATCH(preference_destroy, cublasLtMatmulPreferenceDestroy);
   EXPECT_MATCH(preference_set, cublasLtMatmulPreferenceSetAttribute);
   EXPECT_MATCH(get_heuristic, cublasLtMatmulAlgoGetHeuristic);
+  EXPECT_MATCH(algorithm_check, cublasLtMatmulAlgoCheck);
   EXPECT_MATCH(matmul, cublasLtMatmul);
 }
 

@@ -140,6 +140,7 @@ TEST(CudaSignatures, ConstantsMatchTheHeader) {
   EXPECT_EQ(result::no_binary_for_gpu, CUDA_ERROR_NO_BINARY_FOR_GPU);
   EXPECT_EQ(result::invalid_ptx, CUDA_ERROR_INVALID_PTX);
   EXPECT_EQ(result::unsupported_ptx_version, CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+  EXPECT_EQ(result::invalid_handle, CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(result::illegal_state, CUDA_ERROR_ILLEGAL_STATE);
   EXPECT_EQ(result::not_found, CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(result::not_ready, CUDA_ERROR_NOT_READY);

@@ -61,6 +61,8 @@ TestDevice::TestDevice(const emulation::EmulatedDeviceOptions& options) {
     emulated_.emplace(options);
     return;
   }
+  // Unless a test chooses otherwise: others neither depend on the user's file of algorithms nor write to it.
+  setenv("TAPE_CUDA_ALGORITHMS", "first", 0);
   install(&counting_driver());
   install_blas(options.blas ? counting_blas() : nullptr);
 }

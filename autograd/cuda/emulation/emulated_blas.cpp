@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -45,7 +46,7 @@ struct MatmulPreference {
 struct ChosenAlgorithm {
   uint64_t product;  // the hash of what it was chosen for
   uint64_t workspace_bytes;
-  uint32_t parts, rounds_parts;
+  uint32_t parts, rounds_parts, microseconds, fails;
   std::array<uint32_t, 4> alignments;
 };
 static_assert(sizeof(ChosenAlgorithm) <= sizeof(BlasAlgorithm));
@@ -161,6 +162,24 @@ Request request_of(void* descriptor, void* a, void* b, void* c, void* d) {
   return {*static_cast<MatmulDescriptor*>(descriptor), layout(a), layout(b), layout(c), layout(d)};
 }
 
+ChosenAlgorithm choice_of(const Request& request, const MatmulPreference& prefer, const EmulatedAlgorithm& algorithm) {
+  ChosenAlgorithm chosen{.product = hash_of_request(request),
+                         .workspace_bytes = 0,
+                         .parts = 1,
+                         .rounds_parts = 0,
+                         .microseconds = algorithm.microseconds,
+                         .fails = algorithm.fails,
+                         .alignments = prefer.alignments};
+  const uint32_t parts = algorithm.parts * (request.inner() >= kInnerOfPart ? 4 : 1);
+  if (parts > 1 && prefer.workspace_bytes >= kWorkspace) {
+    chosen.workspace_bytes = kWorkspace;
+    chosen.parts = parts;
+    // The least precise scheme that is allowed.
+    chosen.rounds_parts = (prefer.reduction_schemes & ~reduction_scheme::in_compute_type) != 0;
+  }
+  return chosen;
+}
+
 BlasStatus heuristic(void* handle, void* descriptor, void* a, void* b, void* c, void* d, void* preference,
                      int requested, BlasHeuristic* results, int* count) {
   *count = 0;
@@ -169,17 +188,27 @@ BlasStatus heuristic(void* handle, void* descriptor, void* a, void* b, void* c, 
   const Request request = request_of(descriptor, a, b, c, d);
   if (const BlasStatus status = check_request(request)) return status;
   const auto& prefer = *static_cast<MatmulPreference*>(preference);
-  ChosenAlgorithm chosen{hash_of_request(request), 0, 1, 0, prefer.alignments};
-  if (request.inner() >= kInnerOfPart && prefer.workspace_bytes >= kWorkspace) {
-    chosen.workspace_bytes = kWorkspace;
-    chosen.parts = 4;
-    // The least precise scheme that is allowed.
-    chosen.rounds_parts = (prefer.reduction_schemes & ~reduction_scheme::in_compute_type) != 0;
+  for (const EmulatedAlgorithm& algorithm : driver_state().algorithms) {
+    if (*count == requested) break;
+    const ChosenAlgorithm chosen = choice_of(request, prefer, algorithm);
+    BlasHeuristic& suggested = results[(*count)++];
+    suggested = {};
+    std::memcpy(&suggested.algorithm, &chosen, sizeof chosen);
+    suggested.workspace_bytes = chosen.workspace_bytes;
   }
-  results[0] = {};
-  std::memcpy(&results[0].algorithm, &chosen, sizeof chosen);
-  results[0].workspace_bytes = chosen.workspace_bytes;
-  *count = 1;
+  return blas_status::success;
+}
+
+BlasStatus check_algorithm(void* handle, void* descriptor, void* a, void* b, void* c, void* d,
+                           const BlasAlgorithm* algorithm, BlasHeuristic* result) {
+  if (!handle) return blas_status::not_initialized;
+  const Request request = request_of(descriptor, a, b, c, d);
+  if (const BlasStatus status = check_request(request)) return status;
+  ChosenAlgorithm chosen;
+  std::memcpy(&chosen, algorithm, sizeof chosen);
+  if (chosen.product != hash_of_request(request)) return blas_status::invalid_value;
+  result->workspace_bytes = chosen.workspace_bytes;
+  result->state = blas_status::success;
   return blas_status::success;
 }
 
@@ -212,6 +241,7 @@ BlasStatus matmul(void* handle, void* descriptor, const void* alpha, const void*
   std::memcpy(&chosen, algorithm, sizeof chosen);
   if (chosen.product != hash_of_request(request) || workspace_bytes < chosen.workspace_bytes)
     return blas_status::invalid_value;
+  if (chosen.fails) return blas_status::execution_failed;
   for (const void* scale : {alpha, beta})
     if (device_memory()->contains(scale)) return blas_status::invalid_value;
   const MatmulDescriptor& what = request.descriptor;
@@ -233,8 +263,12 @@ BlasStatus matmul(void* handle, void* descriptor, const void* alpha, const void*
                         .rounds_parts = chosen.rounds_parts != 0};
   check_alignments(call, chosen.alignments);
   if (!is_capturing(stream)) ++driver_state().products;
+  auto run = shared_work([call, microseconds = chosen.microseconds] {
+    run_matmul(call);
+    work_queue().take_longer(microseconds - 1.0);
+  });
   const Result submitted =
-      submit_to(stream, {NodeWork::Kind::product, chosen.product, 0, shared_work([call] { run_matmul(call); })});
+      submit_to(stream, {NodeWork::Kind::product, chosen.product + chosen.parts, 0, std::move(run)});
   return submitted == result::success ? blas_status::success : blas_status::execution_failed;
 }
 
@@ -273,6 +307,7 @@ Blas make_blas() {
   b.preference_destroy = destroy<MatmulPreference>;
   b.preference_set = set_preference;
   b.get_heuristic = heuristic;
+  b.algorithm_check = check_algorithm;
   b.matmul = matmul;
   return b;
 }

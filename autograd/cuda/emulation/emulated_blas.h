@@ -9,4 +9,11 @@ namespace tape::cuda_device::emulation {
 /// read, aligned as the algorithm expects, and that the output overlaps nothing. Faults are thrown as Error (device).
 const Blas& emulated_blas();
 
+/// An algorithm that cuBLASLt suggests for every product.
+struct EmulatedAlgorithm {
+  uint32_t microseconds = 1;  ///< that it takes on the pretended clock
+  uint32_t parts = 1;         ///< of the inner axis, which are summed apart, so that bits differ
+  bool fails = false;         ///< whether cublasLtMatmul refuses it
+};
+
 }  // namespace tape::cuda_device::emulation

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../driver.h"
+#include "emulated_blas.h"
 #include "fault.h"
 #include "graph_nodes.h"
 #include "work_queue.h"
@@ -31,6 +32,7 @@ struct DriverState {
   int64_t launches = 0;
   int64_t products = 0;  // of cublasLtMatmul
   int64_t graph_launches = 0;
+  std::vector<EmulatedAlgorithm> algorithms = {{.microseconds = 1}, {2, 2}, {3, 3}};
   std::optional<Fault> fault;
   std::unique_ptr<WorkQueue> queue;
   std::vector<std::unique_ptr<EmulatedStream>> streams;

@@ -10,9 +10,8 @@ namespace {
 
 struct Event {
   bool timed;
-  bool recorded = false;
-  uint64_t position = 0;  // number of the last work before it
-  uint64_t time = 0;      // in works other than allocations
+  uint64_t position = 0;                           // number of the last work before it
+  std::shared_ptr<double> microseconds = nullptr;  // when it happened; null if it is not timed or was not recorded
 };
 
 constexpr unsigned kWithoutTiming = 2;  // a flag of events
@@ -32,9 +31,11 @@ Result record_event(void* event, void* stream) {
   WorkQueue& queue = work_queue();
   const auto lock = queue.lock();
   Event& recorded = event_of(event);
-  recorded.recorded = true;
+  if (recorded.timed) {
+    recorded.microseconds = std::make_shared<double>();
+    queue.submit_note(recorded.microseconds);
+  }
   recorded.position = queue.submitted();
-  recorded.time = queue.submitted_without_allocations();
   return result::success;
 }
 
@@ -55,10 +56,9 @@ Result query_event(void* event) {
 Result time_between_events(float* milliseconds, void* start, void* end) {
   const auto lock = work_queue().lock();
   const Event &from = event_of(start), &to = event_of(end);
-  for (const Event& event : {from, to})
-    if (!event.timed || !event.recorded) return result::invalid_handle;
+  if (!from.microseconds || !to.microseconds) return result::invalid_handle;
   if (!has_happened(from) || !has_happened(to)) return result::not_ready;
-  *milliseconds = 1e-3F * static_cast<float>(static_cast<int64_t>(to.time - from.time));
+  *milliseconds = static_cast<float>((*to.microseconds - *from.microseconds) / 1000);
   return result::success;
 }
 

@@ -13,7 +13,8 @@ Result record_event(void* event, void* stream);
 Result wait_for_event(void* event);
 /// Not ready while work before the event has not run; each call runs one, so that a host that polls comes to an end.
 Result query_event(void* event);
-/// A pretended time, the same in each run: a microsecond for each kernel, product, copy, fill and graph.
+/// A pretended time, the same in each run: a microsecond for each kernel, copy, fill and graph, and for each product
+/// what its algorithm takes.
 Result time_between_events(float* milliseconds, void* start, void* end);
 Result destroy_event(void* event);
 

@@ -9,20 +9,23 @@ constexpr size_t kMostWaiting = 4096;
 
 }  // namespace
 
-void WorkQueue::submit(std::function<void()> work) { add({std::move(work), false}); }
+void WorkQueue::submit(std::function<void()> work) { add({std::move(work), true}); }
+
+void WorkQueue::submit_note(std::shared_ptr<double> microseconds) {
+  add({[this, to = std::move(microseconds)] { *to = microseconds_; }, false});
+}
 
 void WorkQueue::submit_allocation(char* address, size_t bytes, size_t capacity) {
   const auto lock = this->lock();
   requested_.set(address, bytes);
-  add({[this, address, bytes, capacity] { memory_.set_allocated(address, bytes, capacity); }, true});
+  add({[this, address, bytes, capacity] { memory_.set_allocated(address, bytes, capacity); }, false});
 }
 
 void WorkQueue::add(Work work) {
   const auto lock = this->lock();
   // Allocations are not counted: memory is also freed where nothing can be thrown.
-  if (waiting_.size() >= kMostWaiting && !work.is_allocation) run();
+  if (waiting_.size() >= kMostWaiting && work.takes_time) run();
   ++submitted_;
-  if (work.is_allocation) ++allocations_;
   waiting_.push_back(std::move(work));
   if (!deferred_) run();
 }
@@ -43,14 +46,15 @@ void WorkQueue::run_first() {
   const Work work = std::move(waiting_.front());
   waiting_.pop_front();
   work.run();
+  microseconds_ += work.takes_time;
 }
 
 void WorkQueue::drop_all() {
   while (!waiting_.empty()) {
-    if (waiting_.front().is_allocation) {
-      run_first();
-    } else {
+    if (waiting_.front().takes_time) {
       waiting_.pop_front();
+    } else {
+      run_first();
     }
   }
 }

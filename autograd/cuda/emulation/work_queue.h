@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -21,6 +22,13 @@ class WorkQueue : NonCopyable {
   /// The same for allocations, which are not dropped after a fault.
   void submit_allocation(char* address, size_t bytes, size_t capacity);
 
+  /// Notes the pretended time when the work so far is done, also after a fault.
+  void submit_note(std::shared_ptr<double> microseconds);
+  /// Makes the work that is running take longer than a microsecond.
+  void take_longer(double microseconds) { microseconds_ += microseconds; }
+  /// The pretended time at which the last work ended.
+  double microseconds() const { return microseconds_; }
+
   /// Changes requested() only, for an allocation that other work applies.
   void request_allocation(char* address, size_t bytes) { requested_.set(address, bytes); }
 
@@ -31,7 +39,6 @@ class WorkQueue : NonCopyable {
   /// Number of works submitted, and of those that have run or were dropped.
   uint64_t submitted() const { return submitted_; }
   uint64_t completed() const { return submitted_ - waiting_.size(); }
-  uint64_t submitted_without_allocations() const { return submitted_ - allocations_; }
 
   /// The allocations at the time of the call, which the queue applies to the memory in its order.
   const Allocations& requested() const { return requested_; }
@@ -41,7 +48,7 @@ class WorkQueue : NonCopyable {
  private:
   struct Work {
     std::function<void()> run;
-    bool is_allocation;
+    bool takes_time;  // unlike allocations and notes, which are not dropped
   };
 
   void add(Work work);
@@ -53,7 +60,7 @@ class WorkQueue : NonCopyable {
   std::recursive_mutex mutex_;
   std::deque<Work> waiting_;
   uint64_t submitted_ = 0;
-  uint64_t allocations_ = 0;  // of these
+  double microseconds_ = 0;
   Allocations requested_;
 };
 

@@ -28,6 +28,7 @@ void load_functions(FunctionLoader& loader, Blas& blas) {
   loader.load(blas.preference_destroy, "cublasLtMatmulPreferenceDestroy");
   loader.load(blas.preference_set, "cublasLtMatmulPreferenceSetAttribute");
   loader.load(blas.get_heuristic, "cublasLtMatmulAlgoGetHeuristic");
+  loader.load(blas.algorithm_check, "cublasLtMatmulAlgoCheck");
   loader.load(blas.matmul, "cublasLtMatmul");
 }
 

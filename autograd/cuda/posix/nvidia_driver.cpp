@@ -30,8 +30,9 @@ void load_functions(FunctionLoader& loader, Driver& driver) {
   loader.load(driver.event_record, "cuEventRecord");
   loader.load(driver.event_synchronize, "cuEventSynchronize");
   loader.load(driver.event_query, "cuEventQuery");
-  loader.load(driver.event_elapsed_time, "cuEventElapsedTime");
   loader.load(driver.event_destroy, "cuEventDestroy_v2");
+  loader.load_optional(driver.event_elapsed_time, "cuEventElapsedTime_v2");  // since CUDA 12.8
+  if (!driver.event_elapsed_time) loader.load(driver.event_elapsed_time, "cuEventElapsedTime");
   loader.load(driver.mem_get_info, "cuMemGetInfo_v2");
   loader.load(driver.mem_get_allocation_granularity, "cuMemGetAllocationGranularity");
   loader.load(driver.mem_address_reserve, "cuMemAddressReserve");

@@ -7,7 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "autograd/cuda/blas_product.h"
 #include "autograd/cuda/context.h"
+#include "autograd/cuda/emulation/emulated_driver.h"
 #include "autograd/cuda/emulation/emulation.h"
 #include "autograd/cuda/event.h"
 #include "base/error.h"
@@ -197,6 +199,17 @@ TEST_F(DeferredWork, TimedEventsNoteTheTimeOfTheDevice) {
   const char* const kInvalid = "cuda: time between two events: invalid resource handle (CUDA_ERROR_INVALID_HANDLE)";
   EXPECT_TAPE_ERROR(end.seconds_since(without_timing), ErrorKind::device, kInvalid);
   EXPECT_TAPE_ERROR(end.seconds_since(Event(EventTiming::on)), ErrorKind::device, kInvalid);  // it was never recorded
+}
+
+TEST_F(DeferredWork, TimedEventsTimeProducts) {
+  driver_state().algorithms = {{.microseconds = 100}};
+  const BlasProduct product{.rows = 8, .columns = 2, .inner = 4, .lda = 8, .ldb = 4, .ldd = 8};
+  Event before(EventTiming::on), after(EventTiming::on);
+  before.record();
+  for (int i = 0; i < 2; ++i) multiply(product, {x.get(), x.get(), nullptr, y.get()});
+  after.record();
+  after.wait();
+  EXPECT_NEAR(after.seconds_since(before), 200e-6, 1e-9);
 }
 
 TEST_F(DeferredWork, EventsReportFaultsBeforeThem) {

@@ -43,7 +43,7 @@ namespace blas_operation {
 inline constexpr int32_t none = 0, transpose = 1;
 }
 /// cublasLtEpilogue_t: CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS, CUBLASLT_EPILOGUE_BGRADB, which writes the
-/// sums of op(B) over the inner axis to the bias
+/// sums of op(B) over the inner axis to the bias; cuBLASLt has no algorithm for it unless B is transposed
 namespace blas_epilogue {
 inline constexpr uint32_t none = 1, bias = 4, sums_of_b = 512;
 }

@@ -26,6 +26,8 @@
 #include "autograd/tape/backward.h"
 #include "autograd/tape/scope.h"
 #include "tests/cuda/environment.h"
+#include "base/half.h"
+#include "tests/cuda/device_array.h"
 #include "tests/cuda/fake_driver.h"
 #include "tests/cuda/test_device.h"
 #include "tests/support/errors.h"
@@ -245,6 +247,40 @@ constexpr BlasProduct kSmall{.rows = 4, .columns = 3, .inner = 5, .lda = 4, .ldb
 void multiply_now(const BlasProduct& product, const BlasOperands& operands) {
   EXPECT_TRUE(multiply(product, operands));
   synchronize();
+}
+
+TEST(CudaBlas, Bf16OperandsHaveF32ResultsAndSums) {
+  TestDevice device;
+  if (const auto reason = blas_unavailable()) GTEST_SKIP() << *reason;
+  constexpr int64_t kRows = 16, kColumns = 8, kInner = 600;
+  const Tensor a = here(kInner, kRows, 1).to(bf16), b = here(kInner, kColumns, 2).to(bf16);
+  const DeviceArray<BFloat16> a_there(a.to_vector<BFloat16>()), b_there(b.to_vector<BFloat16>());
+  const DeviceArray<float> d(kRows * kColumns), sums(kColumns);
+  const BlasProduct product{.type = BlasType::bf16,
+                            .transpose_b = true,
+                            .rows = kRows,
+                            .columns = kColumns,
+                            .inner = kInner,
+                            .lda = kRows,
+                            .ldb = kColumns,
+                            .ldd = kRows};
+  const int64_t before = device.products();
+  ASSERT_TRUE(multiply(product, {a_there.get(), b_there.get(), nullptr, d.get(), sums.get()}));
+  EXPECT_EQ(device.products() - before, 1);
+  const Tensor expected = matmul(b.to(f32), a.to(f32), {.transpose_a = true});
+  // Rounded to bf16 they would have errors of 0.1.
+  EXPECT_TRUE(tensors_near(from_vector(d.values(), {kColumns, kRows}), expected, test_tolerance(1e-4)));
+  EXPECT_TRUE(tensors_near(from_vector(sums.values(), {kColumns}), sum(b.to(f32), {0}), test_tolerance(1e-4)));
+}
+
+TEST(CudaBlas, SumsAreThoseOfATransposedOperand) {
+  const EmulatedDevice device;
+  const Floats a(20), b(15), d(12), sums(3);
+  BlasProduct product = kSmall;
+  EXPECT_FALSE(multiply(product, {a.data, b.data, nullptr, d.data, sums.data}));
+  product.transpose_b = true;
+  product.ldb = 3;
+  EXPECT_TRUE(multiply(product, {a.data, b.data, nullptr, d.data, sums.data}));
 }
 
 TEST(CudaBlas, FaultsOfOperandsAreReported) {

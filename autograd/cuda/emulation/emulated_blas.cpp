@@ -120,11 +120,13 @@ bool is_valid(const MatrixLayout& l) {
   return l.rows > 0 && l.columns > 0 && l.leading >= static_cast<int64_t>(l.rows) && l.batch > 0;
 }
 
-/// Whether sums and products of this type can be computed so.
+/// Whether sums and products of this type can be computed so. As cuBLASLt 13 does, sums of op(B) are made only of a
+/// transposed B, whose rows are contiguous then.
 bool is_supported(const Request& r) {
   const MatmulDescriptor& d = r.descriptor;
-  const bool to_sums = r.a.type == BlasType::bf16 && r.d.type == BlasType::f32;
-  if (r.a.type != r.b.type || r.c.type != r.d.type || (r.a.type != r.d.type && !to_sums)) return false;
+  const bool widens = r.a.type == BlasType::bf16 && r.d.type == BlasType::f32;
+  if (r.a.type != r.b.type || r.c.type != r.d.type || (r.a.type != r.d.type && !widens)) return false;
+  if (d.epilogue == blas_epilogue::sums_of_b && !d.transpose_b) return false;
   if (r.a.type == BlasType::f64) return d.compute == BlasCompute::f64 && d.scale == BlasType::f64;
   if (d.scale != BlasType::f32) return false;
   return d.compute == BlasCompute::f32 || (d.compute == BlasCompute::tf32 && r.a.type == BlasType::f32);

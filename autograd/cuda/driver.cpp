@@ -51,13 +51,13 @@ std::string unsuitable(const Driver& table, int index) {
 /// Why no device can be used, or nullopt. Sets the number of devices and the driver's version.
 std::optional<std::string> find_devices(InstalledDriver& state) {
   const Driver& table = *state.table;
+  const Result initialized = table.init(0);
+  if (initialized == result::no_device) return "the NVIDIA driver finds no device";
+  if (initialized) return fmt::format("the NVIDIA driver cannot be initialized: {}", error_text(table, initialized));
   if (table.driver_get_version(&state.version)) state.version = 0;
   if (state.version < kOldestDriver)
     return fmt::format("the NVIDIA driver supports CUDA {}, at least {} is needed: update the driver",
                        version_text(state.version), version_text(kOldestDriver));
-  const Result initialized = table.init(0);
-  if (initialized == result::no_device) return "the NVIDIA driver finds no device";
-  if (initialized) return fmt::format("the NVIDIA driver cannot be initialized: {}", error_text(table, initialized));
   int count = 0;
   if (table.device_get_count(&count) || count == 0) return "the NVIDIA driver finds no device";
   std::string reasons;

@@ -30,7 +30,8 @@ CopyNode copy_node(const WorkList::Work& work) {
     node.from.memory = memory_type::host;
     node.from.host = const_cast<void*>(work.host);
   }
-  node.bytes = node.to.pitch = node.from.pitch = work.bytes;
+  // The pitch of one row has no effect, but drivers refuse one of 2 GiB.
+  node.bytes = work.bytes;
   return node;
 }
 

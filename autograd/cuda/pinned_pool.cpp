@@ -56,10 +56,12 @@ void PinnedPool::record(Block& block) {
   copied->record_launched();
 }
 
-void PinnedPool::record_copy(const void* at) {
+bool PinnedPool::record_copy(const void* at) {
   context();
   const std::lock_guard lock(mutex_);
-  if (Block* const block = find(at)) record(*block);
+  Block* const block = find(at);
+  if (block) record(*block);
+  return block != nullptr;
 }
 
 void PinnedPool::record_expected(const void* at) {

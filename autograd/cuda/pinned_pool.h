@@ -19,9 +19,9 @@ class PinnedPool : NonCopyable {
   /// Throws Error (out_of_memory) if the system refuses.
   void* allocate(int64_t bytes);
   void free(void* block) noexcept;
-  /// Notes that a copy from or to this address was asked for on the current device. Other memory than the pool's is
-  /// ignored.
-  void record_copy(const void* at);
+  /// Notes that a copy from or to this address was asked for on the current device. Returns whether it is the pool's;
+  /// other memory is ignored.
+  bool record_copy(const void* at);
   /// Keeps the block of this address from being reused until record_expected() or drop_expected(), for copies that are
   /// asked for later. Returns whether it is the pool's.
   bool expect_copy(const void* at);

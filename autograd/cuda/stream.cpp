@@ -33,8 +33,12 @@ void check_arguments(const Driver& d, void* function, const char* name, const si
   }
 }
 
-/// Larger copies are not collected for graphs: values in pageable memory are copied to pinned memory first.
-constexpr int64_t kMostCollected = int64_t{1} << 20;
+/// Copies of up to this size from pageable memory are copies of pinned memory with its values. Larger ones are not
+/// collected for graphs, and are waited for.
+constexpr int64_t kMostStaged = int64_t{1} << 20;
+/// Drivers take a copy of pageable memory of up to this size before they return. Of more, they may: where a GPU can
+/// read pageable memory itself, as with Linux's HMM, they read it when the copy runs.
+constexpr int64_t kTakenByDriver = 64 << 10;
 
 /// Pinned memory with these values until a copy that is to be collected has run.
 const void* expected_copy(const void* host, int64_t bytes) {
@@ -44,6 +48,19 @@ const void* expected_copy(const void* host, int64_t bytes) {
   pinned_pool().expect_copy(pinned);
   pinned_pool().free(pinned);
   return pinned;
+}
+
+constexpr const char* kUpload = "copy to the device";
+
+void copy_staged(const Context& c, void* device, const void* host, int64_t bytes) {
+  const void* const pinned = expected_copy(host, bytes);
+  const Result copied =
+      c.driver->memcpy_to_device(device_pointer(device), pinned, static_cast<size_t>(bytes), c.stream);
+  if (copied == result::success)
+    pinned_pool().record_expected(pinned);
+  else
+    pinned_pool().drop_expected(pinned);
+  check(copied, kUpload);
 }
 
 std::mutex& launch_mutex() {
@@ -60,14 +77,15 @@ const char* LaunchingOperation::current() { return launching_operation; }
 void copy_to_device(void* device, const void* host, int64_t bytes) {
   if (bytes == 0) return;
   const Context& c = context();
-  if (c.collector && bytes <= kMostCollected) {
+  if (c.collector && bytes <= kMostStaged) {
     c.collector->add_upload(device_pointer(device), expected_copy(host, bytes), static_cast<size_t>(bytes));
     return;
   }
   flush_work(c, ListEnd::copy_to_device);
-  check(c.driver->memcpy_to_device(device_pointer(device), host, static_cast<size_t>(bytes), c.stream),
-        "copy to the device");
-  pinned_pool().record_copy(host);
+  if (bytes > kTakenByDriver && bytes <= kMostStaged) return copy_staged(c, device, host, bytes);
+  check(c.driver->memcpy_to_device(device_pointer(device), host, static_cast<size_t>(bytes), c.stream), kUpload);
+  if (!pinned_pool().record_copy(host) && bytes > kTakenByDriver)
+    check(c.driver->stream_synchronize(c.stream), kUpload);
 }
 
 void copy_to_host(void* host, const void* device, int64_t bytes) {

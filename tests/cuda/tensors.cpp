@@ -144,6 +144,15 @@ TEST_F(CudaTensors, AreCopiedFromPinnedMemory) {
   EXPECT_TAPE_ERROR(x.to(cuda).pin_memory(), ErrorKind::device, "data: the tensor [3] is on cuda; use .to(cpu)");
 }
 
+TEST_F(CudaTensors, AreCopiedWithTheValuesOfTheCall) {
+  for (const int64_t size : {100, 50'000, 500'000}) {
+    Tensor x = full({size}, 3.0);
+    const Tensor there = x.to(cuda);
+    x.fill_(4);
+    EXPECT_TRUE(tensors_equal(there.to(cpu), full({size}, 3.0))) << size;
+  }
+}
+
 TEST_F(CudaTensors, CountOperationsThatTheHostComputes) {
   const Tensor x = tensor({{2, 1}, {1, 3}}, {f64, cuda});
   const auto count = [] { return host_fallbacks()["lu"]; };

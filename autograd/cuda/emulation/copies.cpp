@@ -13,6 +13,8 @@ namespace tape::cuda_device::emulation {
 namespace {
 
 constexpr int kUndefined = 0xFF;
+/// More bytes of pageable memory are read when the copy runs, as by drivers for GPUs that can read it.
+constexpr size_t kTaken = 64 << 10;
 constexpr const char* kCopyWithin = "copy on the device";
 constexpr const char* kFill = "fill on the device";
 constexpr const char* kUpload = "copy to the device";
@@ -57,6 +59,8 @@ Result copy_to_emulated(DevicePointer to, const void* from, size_t bytes, void* 
   check_host(kUpload, from);
   if (const uint64_t block = pinned_memory().block_of(from, bytes)) {
     work_queue().submit([=] { run_upload(to, from, bytes, block); });
+  } else if (bytes > kTaken) {
+    work_queue().submit([=] { write(to, from, bytes); });
   } else {
     const char* const first = static_cast<const char*>(from);
     work_queue().submit(

@@ -5,10 +5,10 @@
 
 namespace {
 
-/// An online softmax of M x 16 rows. Scores are those of base 2.
+/// An online softmax of M x 16 rows, with exponentials of base 2. Scores are products times a positive factor.
 template <int M>
 struct OnlineSoftmax {
-  float highest[M][2], sum[M][2];  // the sum is of this lane's columns
+  float highest[M][2], sum[M][2];  // of scores, and of the exponentials of this lane's columns
 
   __device__ TAPE_INLINE void start() {
     TAPE_UNROLL for (int m = 0; m < M; ++m) {
@@ -18,16 +18,18 @@ struct OnlineSoftmax {
       }
     }
   }
-  /// Turns scores of row (m, h) into exponentials. Returns the factor of what was summed before.
+  /// Turns products of row (m, h) into exponentials. Returns the factor of what was summed before.
   template <int N>
-  __device__ TAPE_INLINE float add_row(int m, int h, float (&row)[N][4]) {
-    float most = highest[m][h], part = 0;
+  __device__ TAPE_INLINE float add_row(int m, int h, float factor, float (&row)[N][4]) {
+    float most = -INFINITY, part = 0;
     TAPE_UNROLL for (int n = 0; n < N; ++n) most = max(most, max(row[n][2 * h], row[n][2 * h + 1]));
     for (int bits = 1; bits < 4; bits *= 2) most = max(most, value_of_lane(most, bits));
+    most = max(highest[m][h], most * factor);
     const float base = finite_or_zero(most), shrink = power_of_two(highest[m][h] - base);
     TAPE_UNROLL for (int n = 0; n < N; ++n) {
       TAPE_UNROLL for (int e = 0; e < 2; ++e) {
-        row[n][2 * h + e] = power_of_two(row[n][2 * h + e] - base);
+        // One instruction, a fused multiplication and subtraction, makes the exponent.
+        row[n][2 * h + e] = power_of_two(row[n][2 * h + e] * factor - base);
         part += row[n][2 * h + e];
       }
     }
@@ -59,12 +61,12 @@ struct QueryTile {
       TAPE_UNROLL for (int c = 0; c < kWidth / 8; ++c) { TAPE_UNROLL for (int i = 0; i < 4; ++i) out[m][c][i] = 0; }
     }
   }
-  /// Adds the values of keys, given their scores from `query` and `key` on.
-  __device__ TAPE_INLINE void add(const AttentionShape& s, const TileDropout& dropout, int query, int key,
+  /// Adds the values of keys, given their scores from `query` and `key` on, without a positive factor.
+  __device__ TAPE_INLINE void add(const AttentionShape& s, const TileDropout& dropout, int query, int key, float factor,
                                   float (&scores)[M][kKeys / 8][4], const BFloat16* values) {
     TAPE_UNROLL for (int m = 0; m < M; ++m) {
       TAPE_UNROLL for (int h = 0; h < 2; ++h) {
-        const float shrink = softmax.add_row(m, h, scores[m]);
+        const float shrink = softmax.add_row(m, h, factor, scores[m]);
         TAPE_UNROLL for (int c = 0; c < kWidth / 8; ++c) {
           out[m][c][2 * h] *= shrink;
           out[m][c][2 * h + 1] *= shrink;
@@ -130,9 +132,10 @@ __device__ void attention_forward(const AttentionShape& s, const AttentionOperan
         if (part == Shown::none) return;
         float scores[M][kKeys / 8][4] = {};
         add_row_products<kWidth, M, kKeys>(queries, stages.first(stage), scores);
-        scale_tile(factors.score, scores);
+        const bool keeps_order = factors.score > 0;
+        if (!keeps_order) scale_tile(factors.score, scores);
         if (part == Shown::some) fill_outside(visible, -INFINITY, scores);
-        mine.add(s, dropout, query, key, scores, stages.second(stage));
+        mine.add(s, dropout, query, key, keeps_order ? factors.score : 1, scores, stages.second(stage));
       });
   mine.finish(s, head, query, queries, factors, to);
 }

@@ -155,6 +155,7 @@ template <int kWidth>
 struct KeyGradients {
   static constexpr Bf16Tile kTile = AttentionBf16::key_gradients(kWidth);
   static constexpr int M = kTile.rows / 16, kQueries = kTile.columns, N = kQueries / 8;
+  static constexpr int kSteps = 2;  // more would need more registers than there are
   const BFloat16 *keys, *values;
   float dk[M][kWidth / 8][4], dv[M][kWidth / 8][4];
 
@@ -175,19 +176,22 @@ struct KeyGradients {
     uint32_t visible[M], kept[M];
     const Shown part = shown<M, kQueries>(masks, key, query, visible);
     if (part == Shown::none) return;
-    dropout.kept_of_keys<M, kQueries>(s, key, query, kept);
+    if (s.dropout > 0) dropout.kept_of_keys<M, kQueries>(key, query, kept);
     const float* const of_lane = statistics + 2 * lane_column();
     // In this order, so that few values wait in registers.
     float p[M][N][4] = {};
-    add_row_products<kWidth, M, kQueries>(keys, q, p);
+    add_row_products<kWidth, M, kQueries, kSteps>(keys, q, p);
     products_to_probabilities(
         factors, [&](int, int n, int e) { return of_lane[16 * n + e % 2 * 2]; }, p);
     if (part == Shown::some) fill_outside(visible, 0, p);
     uint32_t packed[M][N][2];
-    pack_tile(kept, p, packed);
+    if (s.dropout > 0)
+      pack_tile(kept, p, packed);
+    else
+      pack_tile(p, packed);
     add_product<kWidth, M, kQueries>(packed, dout, dv);
     float ds[M][N][4] = {};
-    add_row_products<kWidth, M, kQueries>(values, dout, ds);
+    add_row_products<kWidth, M, kQueries, kSteps>(values, dout, ds);
     if (s.dropout > 0) fill_outside(kept, 0, ds);
     to_score_gradients(
         factors, p, [&](int, int n, int e) { return of_lane[16 * n + e % 2 * 2 + 1]; }, ds);

@@ -215,9 +215,8 @@ struct TileDropout {
   }
   /// The kept elements of a tile whose rows are keys.
   template <int M, int kColumns>
-  __device__ TAPE_INLINE void kept_of_keys(const AttentionShape& s, int row, int column, uint32_t (&set)[M]) const {
-    TAPE_UNROLL for (int m = 0; m < M; ++m) set[m] = s.dropout > 0 ? 0 : ~0U;
-    if (s.dropout <= 0) return;
+  __device__ TAPE_INLINE void kept_of_keys(int row, int column, uint32_t (&set)[M]) const {
+    TAPE_UNROLL for (int m = 0; m < M; ++m) set[m] = 0;
     TAPE_UNROLL for (int bit = 0; bit < kColumns / 4; ++bit) {
       const uint64_t bits =
           kept<16 * M, kLanesOfColumn>(column + bit / 2 * 8 + lane_column() + bit % 2, row, lane_row());

@@ -34,16 +34,22 @@ struct HeadRows {
   int pitch, rows, width;
 };
 
-/// Starts the copies of `count` rows from `row` on to shared memory, with zeros for what does not exist.
+/// Starts the copies of `count` rows from `row` on to shared memory, with zeros for what does not exist. A thread
+/// copies one chunk of every few rows, so that the addresses of the next row are a sum.
 template <int kWidth>
-__device__ inline void copy_rows(const HeadRows& from, int row, int count, BFloat16* to) {
-  constexpr int kChunks = kWidth / kChunk;
-  for (int e = static_cast<int>(threadIdx.x); e < count * kChunks; e += static_cast<int>(blockDim.x)) {
-    const int r = e / kChunks, column = e % kChunks * kChunk;
-    const int valid = row + r < from.rows ? max(0, min(kChunk, from.width - column)) : 0;
-    const BFloat16* const source =
-        valid ? from.first + static_cast<int64_t>(row + r) * from.pitch + column : from.first;
-    copy_async<16>(to + r * kPitch<kWidth> + column, source, valid * static_cast<int>(sizeof(BFloat16)));
+__device__ TAPE_INLINE void copy_rows(const HeadRows& from, int row, int count, BFloat16* to) {
+  constexpr unsigned kChunks = kWidth / kChunk, kThreads = kChunks <= 4 ? 4 : kChunks <= 8 ? 8 : 16;  // of a row
+  const int first = static_cast<int>(threadIdx.x / kThreads), step = static_cast<int>(blockDim.x / kThreads);
+  const int column = static_cast<int>(threadIdx.x % kThreads) * kChunk;
+  if (kChunks < kThreads && column >= kWidth) return;
+  const int existing = column < from.width ? from.rows - row : 0;
+  const BFloat16* source = from.first + static_cast<int64_t>(row + first) * from.pitch + column;
+  const int64_t apart = static_cast<int64_t>(step) * from.pitch;
+  BFloat16* place = to + first * kPitch<kWidth> + column;
+  TAPE_UNROLL_BY(2) for (int r = first; r < count; r += step) {
+    copy_async<16>(place, source, r < existing ? 16 : 0);
+    source += apart;
+    place += step * kPitch<kWidth>;
   }
 }
 
@@ -78,14 +84,14 @@ __device__ TAPE_INLINE void for_stages(int count, const Copy& copy, const Body& 
   __syncthreads();
 }
 
-/// sums += a b^T for rows of a and kColumns rows of b.
-template <int kWidth, int M, int kColumns>
+/// sums += a b^T for rows of a and kColumns rows of b, kSteps products along the width at a time.
+template <int kWidth, int M, int kColumns, int kSteps = kWidth / 16>
 __device__ TAPE_INLINE void add_row_products(const BFloat16* a, const BFloat16* b, float (&sums)[M][kColumns / 8][4]) {
   constexpr int kStep = kPitch<kWidth>;
   // Matrices of a: rows 0, rows 8, then the same rows with columns 8; of b: columns 0, 8, then those of rows 8.
   const BFloat16* const from_a = a + lane() % 16 * kStep + lane() / 16 * 8;
   const BFloat16* const from_b = b + (lane() / 16 * 8 + lane() % 8) * kStep + lane() / 8 % 2 * 8;
-  TAPE_UNROLL_TWICE for (int d = 0; d < kWidth; d += 16) {
+  TAPE_UNROLL_BY(kSteps) for (int d = 0; d < kWidth; d += 16) {
     uint32_t left[M][4];
     TAPE_UNROLL for (int m = 0; m < M; ++m) load_matrices(left[m], from_a + 16 * m * kStep + d);
     TAPE_UNROLL for (int n = 0; n < kColumns / 16; ++n) {

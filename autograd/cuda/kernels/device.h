@@ -23,8 +23,9 @@
 #define TAPE_INLINE __forceinline__
 /// Before a loop that must be unrolled, so that arrays it indexes stay in registers.
 #define TAPE_UNROLL _Pragma("unroll")
-/// Before a loop of which two iterations at a time suffice, so that fewer values wait in registers.
-#define TAPE_UNROLL_TWICE _Pragma("unroll 2")
+/// Before a loop of which `count` iterations at a time suffice, a constant, so that fewer values wait in registers.
+#define TAPE_UNROLL_BY(count) TAPE_PRAGMA(unroll count)
+#define TAPE_PRAGMA(text) _Pragma(#text)
 /// Dynamic shared memory of a block, as an array of T.
 #define TAPE_DYNAMIC_SHARED(T, name)                                  \
   extern __shared__ __align__(16) unsigned char tape_shared_memory[]; \
@@ -39,7 +40,7 @@
 #include "../emulation/kernel.h"
 
 #define TAPE_UNROLL
-#define TAPE_UNROLL_TWICE
+#define TAPE_UNROLL_BY(count)
 #define TAPE_EXPORT_AS(name, function, parameters, arguments)                           \
   static void tape_kernel_##name parameters { function arguments; }                     \
   static const ::tape::cuda_device::emulation::RegisteredKernel tape_registered_##name{ \

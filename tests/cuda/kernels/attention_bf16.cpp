@@ -235,6 +235,16 @@ TEST_F(CudaAttentionBf16, IsThatOfTheCpuForMasks) {
   }
 }
 
+TEST_F(CudaAttentionBf16, TakesAnyScale) {
+  for (const double scale : {0.0, -0.3, 2.0}) {
+    AttentionCase c = aligned_case(1, 1, 1, 40, 70, 64, 64);
+    c.shape.scale = scale;
+    check(c);
+    c.shape.causal_offset = -2;  // the first two queries see no key
+    check(c);
+  }
+}
+
 TEST_F(CudaAttentionBf16, DropsTheProbabilitiesThatTheCpuDrops) {
   for (const double rate : {0.1, 0.5, 1.0})
     for (const int64_t Tq : {6, 37})

@@ -79,7 +79,7 @@ load() {
 # device in its process.
 kernels() {
   "$test_cuda" --gtest_list_tests | grep -E '^[A-Z]' | sed -E 's#^[A-Za-z]+/(Cuda)#\1#; s/[/.].*//' | sort -u |
-    grep -E '^(Cuda|LateChecks|StepGraphs|StepsAsGraphs)' |
+    grep -E '^(Cuda|LateChecks|ProductsInGraphs|StepGraphs|StepLists|StepsAsGraphs)' |
     grep -vE '^Cuda(KernelTable|Operations|Training|Costs|Driver|Memory|Signatures|Kernels)$' > suites.txt
   xargs -P 4 -I{} bash -c 'check {} 30 bash -c "tests \"{}.*:{}/*:*/{}.*\""' < suites.txt
 }

@@ -11,7 +11,8 @@ CapturedProducts::CapturedProducts(const Context& context, void* stream, const B
                                    const BlasOperands& operands, int count)
     : driver_(*context.driver) {
   // Other threads may allocate meanwhile.
-  if (driver_.stream_begin_capture(stream, capture_mode::thread_local_calls)) return;
+  result_ = driver_.stream_begin_capture(stream, capture_mode::thread_local_calls);
+  if (result_ != result::success) return;
   BlasStatus status = blas_status::success;
   try {
     for (int i = 0; i < count && status == blas_status::success; ++i)
@@ -21,8 +22,11 @@ CapturedProducts::CapturedProducts(const Context& context, void* stream, const B
     destroy();
     throw;
   }
-  if (driver_.stream_end_capture(stream, &graph_)) graph_ = nullptr;
-  if (status != blas_status::success) destroy();
+  result_ = driver_.stream_end_capture(stream, &graph_);
+  if (result_ != result::success) graph_ = nullptr;
+  if (status == blas_status::success) return;
+  destroy();
+  if (result_ == result::success) result_ = result::capture_unsupported;
 }
 
 void CapturedProducts::destroy() {

@@ -2,12 +2,12 @@
 
 #include "../../base/non_copyable.h"
 #include "blas_product.h"
+#include "driver.h"
 
 namespace tape::cuda_device {
 
 struct BlasPlan;
 struct Context;
-struct Driver;
 
 /// Calls of a product, one after another, as a graph.
 class CapturedProducts : NonCopyable {
@@ -17,14 +17,16 @@ class CapturedProducts : NonCopyable {
                    int count = 1);
   ~CapturedProducts() { destroy(); }
 
-  /// Null if the driver or cuBLASLt refused.
+  /// Null if the driver or cuBLASLt refused, and result() is not success.
   void* graph() const { return graph_; }
+  Result result() const { return result_; }
 
  private:
   void destroy();
 
   const Driver& driver_;
   void* graph_ = nullptr;
+  Result result_;
 };
 
 }  // namespace tape::cuda_device

@@ -24,6 +24,8 @@ constexpr size_t kLongBeforeUpload = 64;
 constexpr size_t kShortest = 4;
 constexpr size_t kMostGraphs = 64;
 constexpr size_t kMostHashes = 4096;
+/// A graph that is made again for every other launch, because the driver refuses its changes, costs more than launches.
+constexpr int64_t kMostRefusals = 3;
 
 }  // namespace
 
@@ -96,7 +98,7 @@ void WorkCollector::launch_best(WorkList list) {
   if (!graph) {
     launch_plainly(list, *not_by_graph);
   } else if (!graph->change(list, statistics_.changed)) {
-    graphs_.pop_front();
+    drop_refused();
     launch_plainly(list, statistics_.refused);
   } else {
     launch_graph(*graph, std::move(list));
@@ -116,14 +118,24 @@ StepGraph* WorkCollector::graph_for(const WorkList& list, uint64_t hash, int64_t
   if (hashes_.size() >= kMostHashes) hashes_.clear();
   if (hashes_.insert(hash).second) return nullptr;
   not_by_graph = &statistics_.refused;
+  if (const auto refusals = refusals_.find(hash); refusals != refusals_.end() && refusals->second >= kMostRefusals)
+    return nullptr;
   StepGraph& graph = graphs_.emplace_front(context_, list, hash);
   if (!graph.valid()) {
-    graphs_.pop_front();
+    drop_refused();
     return nullptr;
   }
   ++statistics_.graphs;
   if (graphs_.size() > kMostGraphs) graphs_.pop_back();
   return &graph;
+}
+
+/// Removes the graph at the front, which the driver has refused or whose change it has.
+void WorkCollector::drop_refused() {
+  if (refusals_.size() >= kMostHashes) refusals_.clear();
+  ++refusals_[graphs_.front().hash()];
+  statistics_.refusal = graphs_.front().refusal();
+  graphs_.pop_front();
 }
 
 void WorkCollector::launch_graph(StepGraph& graph, WorkList list) {

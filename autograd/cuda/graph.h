@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "context.h"
@@ -40,6 +41,7 @@ struct GraphStatistics {
   int64_t seen_once = 0;       ///< of these: those in lists whose kernels and sizes came for the first time
   int64_t refused = 0;         ///< of these: those in lists for which the driver refused a graph or its change
   int64_t changed = 0;         ///< nodes of graphs whose arguments were changed before a launch
+  std::string refusal;         ///< which call the driver refused last and why, or ""
   std::array<int64_t, kListEnds> lists = {};  ///< lists by their ListEnd
 
   int64_t ended_by(ListEnd end) const { return lists[static_cast<size_t>(end)]; }
@@ -74,12 +76,14 @@ class WorkCollector : NonCopyable {
   void launch_work(const WorkList& list, const WorkList::Work& work);
   StepGraph* graph_for(const WorkList& list, uint64_t hash, int64_t*& not_by_graph);
   void launch_graph(StepGraph& graph, WorkList list);
+  void drop_refused();
 
   const Context& context_;
   std::mutex mutex_;
   WorkList list_;
-  std::list<StepGraph> graphs_;          // the one launched last first
-  std::unordered_set<uint64_t> hashes_;  // of lists that came once
+  std::list<StepGraph> graphs_;                     // the one launched last first
+  std::unordered_set<uint64_t> hashes_;             // of lists that came once
+  std::unordered_map<uint64_t, int64_t> refusals_;  // of graphs or their changes, by the hash of the list
   GraphStatistics statistics_;
 };
 

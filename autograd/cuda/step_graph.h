@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "context.h"
@@ -17,6 +18,9 @@ class StepGraph : NonCopyable {
   ~StepGraph();
 
   bool valid() const { return executable_ != nullptr; }
+  uint64_t hash() const { return hash_; }
+  /// Which call the driver refused and why, or "".
+  const std::string& refusal() const { return refusal_; }
   /// Whether it can be launched with the arguments of a list whose hash_of_shape() is `hash`.
   bool fits(const WorkList& list, uint64_t hash) const { return hash == hash_ && list_.same_shape(list); }
   /// Gives the nodes the arguments of a list of the same shape, and counts those that change. Returns false if the
@@ -27,11 +31,15 @@ class StepGraph : NonCopyable {
 
  private:
   bool add_node(const WorkList::Work& work);
+  Result add_to_graph(const WorkList::Work& work, void*& node);
   bool change_node(size_t index, const WorkList& list);
+  Result change_in_graph(const WorkList::Work& work, const WorkList& list, void* node);
+  bool accepted(Result result, const char* call);
 
   const Context& context_;
   WorkList list_;  // with the arguments of the nodes
   uint64_t hash_;
+  std::string refusal_;
   void* graph_ = nullptr;
   void* executable_ = nullptr;
   std::vector<void*> nodes_, arguments_;

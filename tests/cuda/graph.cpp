@@ -301,6 +301,7 @@ TEST_F(ProductsInGraphs, AreLaunchedPlainlyIfTheDriverRefusesChanges) {
   EXPECT_EQ(counted().graph_launches, 1);
   EXPECT_EQ(step(one.get(), four.get(), y.get()), expected(1, 4));
   EXPECT_EQ(counted().refused, 4);
+  EXPECT_EQ(counted().refusal, "change of product: invalid argument (CUDA_ERROR_INVALID_VALUE)");
   EXPECT_EQ(counted().graph_launches, 1);
   // The next list becomes a graph again.
   EXPECT_EQ(step(one.get(), four.get(), y.get()), expected(1, 4));
@@ -309,6 +310,15 @@ TEST_F(ProductsInGraphs, AreLaunchedPlainlyIfTheDriverRefusesChanges) {
   refusing.stream_begin_capture = [](void*, int) { return result::capture_unsupported; };
   EXPECT_EQ(step(two.get(), four.get(), y.get()), expected(2, 4));
   EXPECT_EQ(counted().refused, 8);
+  EXPECT_EQ(counted().refusal,
+            "change of product: operation not permitted when stream is capturing "
+            "(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)");
+  // Once more, and no further graph is made.
+  EXPECT_EQ(step(two.get(), four.get(), y.get()), expected(2, 4));
+  refusing.stream_begin_capture = emulation::emulated_driver().stream_begin_capture;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(step(two.get(), four.get(), y.get()), expected(2, 4));
+  EXPECT_EQ(counted().graphs, 2);
+  EXPECT_EQ(counted().refused, 20);
   const_cast<Context&>(c).driver = &emulation::emulated_driver();
 }
 

@@ -65,15 +65,18 @@ struct TileMasks {
         uint32_t shown = of_rows;
         if (first && !same_rows && !same_columns && r < rows)
           shown = kept_columns<kColumns>(first + offset * row_stride, count);
-        TAPE_UNROLL for (int bit = 0; bit < kColumns / 4; ++bit) {
-          const int c = bit / 2 * 8 + lane_column() + bit % 2;
-          if (c >= begin && c < end) set[m] |= (shown >> bit & 1) << (16 * h + bit);
-        }
+        set[m] |= (shown & columns_before<kColumns>(end) & ~columns_before<kColumns>(begin)) << (16 * h);
       }
     }
   }
 
  private:
+  /// This lane's columns before the one with the index `end`: bit 2 n + e.
+  template <int kColumns>
+  __device__ TAPE_INLINE static uint32_t columns_before(int end) {
+    const auto c = static_cast<uint32_t>(min(max(end - lane_column(), 0), kColumns));
+    return (1U << (c / 8 * 2 + min(c % 8, 2U))) - 1;
+  }
   /// Which of this lane's columns a row of the keep mask shows, of `count`: bit 2 n + e.
   template <int kColumns>
   __device__ TAPE_INLINE uint32_t kept_columns(const bool* row_of_mask, int count) const {

@@ -68,9 +68,23 @@ tests() {
 export -f tests check
 export test_cuda tapeformer out
 
+# Without cuBLASLt, products run on the library's own kernels, so that its part would be neither checked nor timed. Where
+# the system has none, it is often among the packages of a Python environment.
+find_cublaslt() {
+  local packages folder
+  [ -n "$(field cublaslt_missing < info.log)" ] || return 0
+  packages=$("${PYTHON:-python3}" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2> /dev/null) || return 0
+  for folder in "$packages"/nvidia/cu13/lib "$packages"/nvidia/cublas/lib; do
+    ls "$folder"/libcublasLt.so.* > /dev/null 2>&1 || continue
+    export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    return
+  done
+}
+
 # (a) The driver, cuBLASLt, and every kernel with the sizes of its parameters.
 load() {
   check info 15 "$tapeformer" info
+  check cublaslt 15 bash -c '"$tapeformer" info --json | grep -qE "\"cublaslt_missing\": *\"\"" || { "$tapeformer" info; exit 1; }'
   sed 's/^/    /' info.log
   check every_kernel 30 bash -c 'tests "CudaKernelTable.*"'
 }
@@ -176,6 +190,7 @@ if [ -n "$missing" ]; then
   summary || exit 1
   exit 77
 fi
+find_cublaslt
 # Seven minutes together.
 stage load 20
 stage kernels 90

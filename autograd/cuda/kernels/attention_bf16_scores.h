@@ -193,10 +193,10 @@ struct TileDropout {
       if (at >= kCount) continue;
       // Draws are counted modulo 2^64, so their blocks modulo 2^62.
       const uint64_t index = ((from >> 2) + static_cast<uint64_t>(block + part)) & ~uint64_t{0} >> 2;
-      const auto draws = tape::kernels::stream_block(seed, index);
-      uint64_t four = 0;
-      TAPE_UNROLL for (int i = 0; i < 4; ++i) four |= static_cast<uint64_t>(draws.word[i] >= least) << i;
-      bits |= at < 0 ? four >> -at : four << at;
+      const auto draws = random_block(seed, index);
+      uint32_t four = 0;
+      TAPE_UNROLL for (int i = 0; i < 4; ++i) four |= (draws.word[i] >= least ? 1U : 0U) << i;
+      bits |= at < 0 ? four >> -at : static_cast<uint64_t>(four) << at;
     }
     TAPE_UNROLL for (int bit = 1; bit < 32; bit *= 2) {
       if (kLaneBits & bit) bits |= __shfl_xor_sync(~0U, bits, bit);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "autograd/cuda/blas_context.h"
+#include "autograd/cuda/driver_calls.h"
 #include "autograd/cuda/graph.h"
 #include "autograd/cuda/late_checks.h"
 #include "autograd/cuda/memory_pool.h"
@@ -81,6 +82,7 @@ std::unique_ptr<Context> create_context(int index) {
   check(table.stream_create(&c.stream, kNonBlocking), "cuStreamCreate");
   c.memory = std::make_unique<MemoryPool>(c);
   c.checks = std::make_unique<LateChecks>(c);
+  c.shared_limits = std::make_unique<SharedMemoryLimits>();
   if (is_on("TAPE_CUDA_GRAPHS") && !c.blocking) {
     check(table.stream_create(&c.capture_stream, kNonBlocking), "cuStreamCreate");
     c.collector = std::make_unique<WorkCollector>(c);

@@ -15,6 +15,7 @@ class BlasContext;
 class LateChecks;
 class MemoryPool;
 class Module;
+class SharedMemoryLimits;
 class WorkCollector;
 
 /// The primary context of a device and its one stream: everything on a device happens in the order of the calls.
@@ -35,10 +36,11 @@ struct Context : NonCopyable {
   bool caching = true;             ///< whether freed memory is kept (not with TAPE_CUDA_NO_MEMORY_CACHING=1)
   bool blocking = false;           ///< whether each launch waits for its kernel (TAPE_CUDA_BLOCKING=1)
 
-  std::unique_ptr<MemoryPool> memory;        ///< allocator of its memory
-  std::unique_ptr<LateChecks> checks;        ///< checks of values on the device
-  std::unique_ptr<WorkCollector> collector;  ///< of launches for graphs (TAPE_CUDA_GRAPHS=1), or null
-  std::unique_ptr<BlasContext> blas;         ///< cuBLASLt, once a product has used it; frees memory at its end
+  std::unique_ptr<MemoryPool> memory;                 ///< allocator of its memory
+  std::unique_ptr<LateChecks> checks;                 ///< checks of values on the device
+  std::unique_ptr<SharedMemoryLimits> shared_limits;  ///< of the kernels that were launched
+  std::unique_ptr<WorkCollector> collector;           ///< of launches for graphs (TAPE_CUDA_GRAPHS=1), or null
+  std::unique_ptr<BlasContext> blas;                  ///< cuBLASLt, once a product has used it; frees memory at its end
   std::vector<std::pair<const Module*, void*>> loaded;  ///< modules of kernels and the driver's handles
 };
 

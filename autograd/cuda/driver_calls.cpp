@@ -37,9 +37,17 @@ void permit_shared_memory(const Context& c, const char* name, void* function, Gr
                           int64_t shared_bytes) {
   constexpr int64_t kWithoutPermission = 48 << 10;
   if (shared_bytes <= kWithoutPermission) return;
-  const Result permitted =
-      c.driver->func_set_attribute(function, attribute::dynamic_shared_memory, static_cast<int>(shared_bytes));
+  const Result permitted = c.shared_limits->raise(*c.driver, function, shared_bytes);
   check_launch(c, name, blocks, threads, shared_bytes, permitted);
+}
+
+Result SharedMemoryLimits::raise(const Driver& driver, void* function, int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  int64_t& limit = limits_[function];
+  if (bytes <= limit) return result::success;
+  const Result raised = driver.func_set_attribute(function, attribute::dynamic_shared_memory, static_cast<int>(bytes));
+  if (raised == result::success) limit = bytes;
+  return raised;
 }
 
 void launch_now(const Context& c, const char* name, void* function, Grid blocks, Grid threads, int64_t shared_bytes,

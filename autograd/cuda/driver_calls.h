@@ -1,11 +1,27 @@
 #pragma once
 
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+#include "../../base/non_copyable.h"
 #include "context.h"
 #include "stream.h"
 
 // Work given to the driver at once. An error of a launch names the kernel, its sizes and the operation in scope.
 
 namespace tape::cuda_device {
+
+/// The dynamic shared memory that each kernel may have. It only grows: a driver refuses launches with more, also those
+/// that were collected before the limit became smaller.
+class SharedMemoryLimits : NonCopyable {
+ public:
+  Result raise(const Driver& driver, void* function, int64_t bytes);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<void*, int64_t> limits_;
+};
 
 /// Permits a kernel this number of bytes of dynamic shared memory.
 void permit_shared_memory(const Context& c, const char* name, void* function, Grid blocks, Grid threads,

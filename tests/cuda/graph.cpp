@@ -113,6 +113,18 @@ TEST_F(StepGraphs, OtherKernelsAndSizesAreOtherLists) {
   EXPECT_EQ(list_ends_text(counted()), "3 by waits, 2 by copies to the host");
 }
 
+TEST_F(StepGraphs, LaunchKernelsWithLessSharedMemoryThanBefore) {
+  for (int i = 0; i < 4; ++i) {
+    // The driver has one limit of a kernel, and sees the first of these after the second was asked for.
+    for (const int64_t kilobytes : {80, 60, 70, 50})
+      reverse.with_shared({1}, {64}, kilobytes << 10, x.constant(), i < 3 ? y.get() : z.get());
+    EXPECT_EQ((i < 3 ? y : z).values(), std::vector<float>(64, 1.5F));
+  }
+  EXPECT_EQ(counted().graph_launches, 3);
+  EXPECT_EQ(counted().changed, 4);
+  EXPECT_EQ(counted().refused, 0);
+}
+
 TEST_F(StepGraphs, ShortListsAreLaunchedPlainly) {
   for (int i = 0; i < 3; ++i) {
     reverse({1}, {64}, x.constant(), y.get());

@@ -157,8 +157,11 @@ Driver make_driver() {
   d.memcpy_to_host = copy_from_emulated;
   d.memcpy_on_device = copy_within_emulated;
   d.memset_bytes = fill_emulated;
-  d.func_set_attribute = [](void*, int, int value) {
-    return value <= kMostSharedBytes ? result::success : result::invalid_value;
+  d.func_set_attribute = [](void* function, int, int value) {
+    const auto lock = work_queue().lock();
+    if (value < 0 || value > kMostSharedBytes) return result::invalid_value;
+    driver_state().shared_limits[function] = static_cast<size_t>(value);
+    return result::success;
   };
   d.launch_kernel = launch_emulated;
   add_graph_functions(d);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "../driver.h"
@@ -36,6 +37,7 @@ struct DriverState {
   std::optional<Fault> fault;
   std::unique_ptr<WorkQueue> queue;
   std::vector<std::unique_ptr<EmulatedStream>> streams;
+  std::unordered_map<const void*, size_t> shared_limits;  // of functions, where they were set
 };
 DriverState& driver_state();
 /// The queue of the device that exists.

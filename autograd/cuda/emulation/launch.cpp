@@ -88,11 +88,17 @@ StoredLaunch::StoredLaunch(const RegisteredKernel& kernel, dim3 grid, dim3 block
   }
 }
 
+size_t StoredLaunch::most_shared_bytes() const {
+  constexpr size_t kUnlessSet = 48 << 10;
+  const auto set = driver_state().shared_limits.find(kernel_);
+  return set == driver_state().shared_limits.end() ? kUnlessSet : set->second;
+}
+
 bool StoredLaunch::is_valid() const {
   constexpr unsigned kMostBlocks = 65535, kMostLayers = 64;
   const uint64_t threads = uint64_t{block_.x} * block_.y * block_.z;
   return grid_.x && grid_.y && grid_.z && grid_.x <= INT32_MAX && grid_.y <= kMostBlocks && grid_.z <= kMostBlocks &&
-         threads > 0 && threads <= kMostThreads && block_.z <= kMostLayers && shared_bytes_ <= kMostSharedBytes;
+         threads > 0 && threads <= kMostThreads && block_.z <= kMostLayers && shared_bytes_ <= most_shared_bytes();
 }
 
 void StoredLaunch::run() const {

@@ -24,6 +24,8 @@ class StoredLaunch {
   const RegisteredKernel& kernel() const { return *kernel_; }
 
  private:
+  size_t most_shared_bytes() const;
+
   const RegisteredKernel* kernel_;
   dim3 grid_, block_;
   size_t shared_bytes_;

@@ -2,6 +2,7 @@
 #include "autograd/cuda/graph.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <vector>
 
@@ -175,6 +176,21 @@ TEST_F(StepGraphs, ChangeSizesOfCopies) {
   }
   EXPECT_EQ(counted().graph_launches, 3);
   EXPECT_EQ(counted().changed, 2 * 2);
+}
+
+TEST_F(StepGraphs, FillAndCopyAcrossPages) {
+  constexpr size_t kCount = 5'000'000;  // 20 MB, of which a GPU's pool maps 16 MiB at once
+  constexpr int64_t kAll = kCount * sizeof(float);
+  const DeviceArray<float> from(kCount), to(kCount);
+  for (uint32_t i = 1; i <= 3; ++i) {
+    for (int k = 0; k < 2; ++k) {
+      fill_bytes(from.get(), static_cast<uint8_t>(i), kAll);
+      copy_on_device(to.get(), from.get(), kAll);
+    }
+    const std::vector<float> values = to.values();
+    EXPECT_EQ(std::count(values.begin(), values.end(), std::bit_cast<float>(0x01010101U * i)), std::ssize(values));
+  }
+  EXPECT_EQ(counted().graph_launches, 2);
 }
 
 TEST_F(StepGraphs, KeepPinnedMemoryUntilItWasCopied) {

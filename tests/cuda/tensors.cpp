@@ -145,7 +145,7 @@ TEST_F(CudaTensors, AreCopiedFromPinnedMemory) {
 }
 
 TEST_F(CudaTensors, AreCopiedWithTheValuesOfTheCall) {
-  for (const int64_t size : {100, 50'000, 500'000}) {
+  for (const int64_t size : {100, 50'000, 500'000, 5'000'000}) {
     Tensor x = full({size}, 3.0);
     const Tensor there = x.to(cuda);
     x.fill_(4);

@@ -137,6 +137,7 @@ TEST(CudaSignatures, ConstantsMatchTheHeader) {
   EXPECT_EQ(result::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(result::no_device, CUDA_ERROR_NO_DEVICE);
   EXPECT_EQ(result::invalid_image, CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(result::invalid_context, CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(result::no_binary_for_gpu, CUDA_ERROR_NO_BINARY_FOR_GPU);
   EXPECT_EQ(result::invalid_ptx, CUDA_ERROR_INVALID_PTX);
   EXPECT_EQ(result::unsupported_ptx_version, CUDA_ERROR_UNSUPPORTED_PTX_VERSION);

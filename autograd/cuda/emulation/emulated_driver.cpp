@@ -18,6 +18,10 @@ constexpr int kEmulatedVersion = 13000;
 
 char* at(DevicePointer address) { return reinterpret_cast<char*>(address); }
 
+char primary_context;
+/// The driver_generation() in which this thread has made a context current; 0: it has none.
+thread_local uint32_t context_since = 0;
+
 struct NamedResult {
   Result result;
   const char* name;
@@ -28,6 +32,7 @@ constexpr NamedResult kNamedResults[] = {
     {result::invalid_value, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {result::out_of_memory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {result::invalid_handle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {result::invalid_context, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {result::illegal_state, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
     {result::not_found, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {result::not_ready, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -94,8 +99,11 @@ Driver make_driver() {
   };
   d.device_get_attribute = device_attribute;
   d.device_total_mem = [](size_t* bytes, int) { return *bytes = device_memory()->total_bytes(), result::success; };
-  d.primary_ctx_retain = [](void** context, int) { return *context = nullptr, result::success; };
-  d.ctx_set_current = [](void*) { return result::success; };
+  d.primary_ctx_retain = [](void** context, int) { return *context = &primary_context, result::success; };
+  d.ctx_set_current = [](void* context) {
+    context_since = context ? driver_generation() : 0;
+    return result::success;
+  };
   add_stream_functions(d);
   d.stream_synchronize = [](void* stream) {
     if (const Result refused = refuse_captured(stream)) return refused;
@@ -174,10 +182,54 @@ Driver make_driver() {
   return d;
 }
 
+const Driver& unchecked_driver() {
+  static const Driver table = make_driver();
+  return table;
+}
+
+#define TAPE_NEEDS_CONTEXT(function)                                                                                   \
+  d.function = [](auto... arguments) -> Result {                                                                       \
+    return context_since == driver_generation() ? unchecked_driver().function(arguments...) : result::invalid_context; \
+  }
+
+/// The same with most functions refused on threads without a current context.
+Driver make_checked_driver() {
+  Driver d = unchecked_driver();
+  TAPE_NEEDS_CONTEXT(stream_create);
+  TAPE_NEEDS_CONTEXT(stream_synchronize);
+  TAPE_NEEDS_CONTEXT(stream_begin_capture);
+  TAPE_NEEDS_CONTEXT(stream_end_capture);
+  TAPE_NEEDS_CONTEXT(event_create);
+  TAPE_NEEDS_CONTEXT(event_record);
+  TAPE_NEEDS_CONTEXT(event_synchronize);
+  TAPE_NEEDS_CONTEXT(event_query);
+  TAPE_NEEDS_CONTEXT(event_destroy);
+  TAPE_NEEDS_CONTEXT(mem_get_info);
+  TAPE_NEEDS_CONTEXT(mem_alloc);
+  TAPE_NEEDS_CONTEXT(mem_free);
+  TAPE_NEEDS_CONTEXT(mem_host_alloc);
+  TAPE_NEEDS_CONTEXT(mem_free_host);
+  TAPE_NEEDS_CONTEXT(memcpy_to_device);
+  TAPE_NEEDS_CONTEXT(memcpy_to_host);
+  TAPE_NEEDS_CONTEXT(memcpy_on_device);
+  TAPE_NEEDS_CONTEXT(memset_bytes);
+  TAPE_NEEDS_CONTEXT(func_set_attribute);
+  TAPE_NEEDS_CONTEXT(launch_kernel);
+  TAPE_NEEDS_CONTEXT(graph_instantiate);
+  TAPE_NEEDS_CONTEXT(graph_set_kernel);
+  TAPE_NEEDS_CONTEXT(graph_set_copy);
+  TAPE_NEEDS_CONTEXT(graph_set_fill);
+  TAPE_NEEDS_CONTEXT(graph_set_child);
+  TAPE_NEEDS_CONTEXT(graph_upload);
+  TAPE_NEEDS_CONTEXT(graph_launch);
+  return d;
+}
+#undef TAPE_NEEDS_CONTEXT
+
 }  // namespace
 
 const Driver& emulated_driver() {
-  static const Driver table = make_driver();
+  static const Driver table = make_checked_driver();
   return table;
 }
 

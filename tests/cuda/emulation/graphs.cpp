@@ -295,6 +295,8 @@ TEST_F(EmulatedCaptures, OtherStreamsAndThreadsGoOn) {
   EXPECT_EQ(launch_kernel(nullptr, x, y), result::success);
   std::thread([&] {
     DevicePointer address = 0;
+    EXPECT_EQ(driver.mem_alloc(&address, kBytes), result::invalid_context) << "a thread begins without a context";
+    EXPECT_EQ(driver.ctx_set_current(context().handle), result::success);
     EXPECT_EQ(driver.mem_alloc(&address, kBytes), result::success);
     driver.mem_free(address);
     EXPECT_EQ(end(), result::capture_wrong_thread);

@@ -235,6 +235,7 @@ void print_graphs() {
       "driver refused as graphs; lists ended {}\n",
       count.by_graph, all, count.graphs, count.seen_once, count.in_short_lists, count.refused,
       cuda_device::list_ends_text(count));
+  if (count.refused > 0) std::cout << fmt::format("the driver refused: {}\n", count.refusal);
 }
 
 /// How the algorithms of products on a GPU were chosen, if they are measured (TAPE_CUDA_ALGORITHMS).

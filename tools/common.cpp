@@ -24,8 +24,9 @@ void add_json(Command& command, Common& common) {
 
 void add_precision(Command& command, Common& common) {
   command
-      .option("--precision", common.precision,
-              "Lowest precision of matrix products: highest (f32), high (16 bits), medium (bf16; on a GPU activations too)")
+      .option(
+          "--precision", common.precision,
+          "Lowest precision of matrix products: highest (f32), high (16 bits), medium (bf16; on a GPU activations too)")
       .one_of({"highest", "high", "medium"});
 }
 

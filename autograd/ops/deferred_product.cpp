@@ -135,8 +135,12 @@ class DeferredProducts : public DeferredWork {
           all.c[k] = static_cast<T*>(blocks[k]);
         }
         const T* const x = static_cast<const T*>(first.x);
-        if (all.count > 1 && kernels.gemm_each(first.gemm, x, all)) return;
-        for (int k = 0; k < all.count; ++k) kernels.gemm(first.gemm, x, all.b[k], all.c[k], all.bias[k]);
+        // Two are always evenly spaced.
+        for (int begin = 0, size; begin < all.count; begin += size) {
+          size = all.count - begin;
+          while (size > 1 && !kernels.gemm_each(first.gemm, x, all.part(begin, size))) --size;
+          if (size == 1) kernels.gemm(first.gemm, x, all.b[begin], all.c[begin], all.bias[begin]);
+        }
       });
     });
   }

@@ -41,7 +41,8 @@ class Observer : NonCopyable {
   /// the call are seen by inner observers only.
   virtual void on_attention(AttentionCall& call);
   /// Whether the results that on_backward_done() receives must be the gradients of that operation alone. Otherwise an
-  /// operation may add its own to what others have given the same tensor, which is faster (BackwardContext::grad_sum()).
+  /// operation may add its own to what others have given the same tensor, which is faster
+  /// (BackwardContext::grad_sum()).
   virtual bool needs_each_gradient();
   /// Whether attention must return its weights in AttentionCall::weights.
   virtual bool wants_attention_weights();

@@ -122,13 +122,13 @@ TEST_F(CudaDeferredProduct, LaunchesProductsOfOneTensorTogether) {
         }
 }
 
-TEST_F(CudaDeferredProduct, LaunchesOneByOneWhatIsNotEvenlySpaced) {
+TEST_F(CudaDeferredProduct, LaunchesApartWhatIsNotEvenlySpaced) {
   const Layers here = exact(40, f32);
   Layers there(40, f32, cuda);
   const Tensor hole = empty({1000}, {f32, cuda});
   there.weights[1] = values_of({10, 24}, 4, f32, cuda);
   const Tensor a = there(0), b = there(1), c = there(2);
-  EXPECT_EQ(launches_of([&] { static_cast<void>(b.device_raw()); }), 3);
+  EXPECT_EQ(launches_of([&] { static_cast<void>(b.device_raw()); }), 2) << "two of them are evenly spaced";
   expect_same(a, here(0));
   expect_same(b, here(1));
   expect_same(c, here(2));

@@ -85,7 +85,7 @@ Tensor residual_step(const Leaves& l, const Tensor& x) {
   return x + linear(n, l.w1) * linear(n, l.w2);
 }
 
-TEST(GradientSums, AreTheSumsOfTheCpu) {
+TEST(CudaGradientSums, AreTheSumsOfTheCpu) {
   const TestDevice device;
   expect_gradients_of_the_cpu([](Leaves& l) { sum(square(residual_step(l, residual_step(l, l.x)))).backward(); });
   expect_gradients_of_the_cpu([](Leaves& l) {
@@ -94,7 +94,7 @@ TEST(GradientSums, AreTheSumsOfTheCpu) {
   });
 }
 
-TEST(GradientSums, AreReturnedByTheOperationThatAdds) {
+TEST(CudaGradientSums, AreReturnedByTheOperationThatAdds) {
   const TestDevice device;
   const auto results_of = [](bool each) {
     const Leaves l(cuda);
@@ -112,7 +112,7 @@ TEST(GradientSums, AreReturnedByTheOperationThatAdds) {
     EXPECT_NEAR(sums[1][i], each[0][i] + each[1][i], test_tolerance(1e-5) * (1 + std::abs(sums[1][i])));
 }
 
-TEST(GradientSums, CountGradientsThatAreOneTensor) {
+TEST(CudaGradientSums, CountGradientsThatAreOneTensor) {
   const TestDevice device;
   expect_gradients_of_the_cpu([](Leaves& l) {
     const Tensor n = l.x * 2;
@@ -121,7 +121,7 @@ TEST(GradientSums, CountGradientsThatAreOneTensor) {
   });
 }
 
-TEST(GradientSums, LeaveGradientsAloneThatOthersRead) {
+TEST(CudaGradientSums, LeaveGradientsAloneThatOthersRead) {
   const TestDevice device;
   // The sum gives both of its operands one gradient, which the first linear layer to run must not change.
   expect_gradients_of_the_cpu([](Leaves& l) {
@@ -145,7 +145,7 @@ TEST(GradientSums, LeaveGradientsAloneThatOthersRead) {
   });
 }
 
-TEST(GradientSums, ContinueInTheGradientsOfLeaves) {
+TEST(CudaGradientSums, ContinueInTheGradientsOfLeaves) {
   const TestDevice device;
   // Two passes, in the second of which a weight is used twice.
   expect_gradients_of_the_cpu([](Leaves& l) {
@@ -164,7 +164,7 @@ TEST(GradientSums, ContinueInTheGradientsOfLeaves) {
   EXPECT_LE(device.launches() - launches, 8);
 }
 
-TEST(GradientSums, AreOfOnePassForHooksAndForGrad) {
+TEST(CudaGradientSums, AreOfOnePassForHooksAndForGrad) {
   const TestDevice device;
   Leaves l(cuda);
   const auto loss = [&] { return sum(linear(l.x, l.w1)); };
@@ -182,7 +182,7 @@ TEST(GradientSums, AreOfOnePassForHooksAndForGrad) {
   EXPECT_NEAR(sum(l.w1.grad()).item(), 2 * once, 1e-4 * std::abs(once));
 }
 
-TEST(GradientSums, AreDifferentiable) {
+TEST(CudaGradientSums, AreDifferentiable) {
   const TestDevice device;
   expect_gradients_of_the_cpu([](Leaves& l) {
     const Tensor y = sum(square(residual_step(l, l.x)));
@@ -191,7 +191,7 @@ TEST(GradientSums, AreDifferentiable) {
   });
 }
 
-TEST(GradientSums, TakeTheRowsOfTiedTables) {
+TEST(CudaGradientSums, TakeTheRowsOfTiedTables) {
   const TestDevice device;
   const auto gradient_of = [](Device place, std::optional<int64_t> padding) {
     const Leaves l(place);

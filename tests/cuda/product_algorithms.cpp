@@ -208,7 +208,9 @@ TEST(CudaProductAlgorithms, MeasuringWritesNoSums) {
     return emulated_blas().matmul_set(descriptor, attribute, value, bytes);
   };
   install_blas(&table);
-  const Operands x;
+  Operands x;
+  x.product.transpose_b = true;  // without which there are no sums
+  x.product.ldb = 3;
   EXPECT_TRUE(multiply(x.product, x.with_sums()));
   EXPECT_EQ(std::count(sums.begin(), sums.end(), x.more.get()), 2);  // to describe the product, and to run it
   EXPECT_EQ(sums.back(), x.more.get());
@@ -216,7 +218,7 @@ TEST(CudaProductAlgorithms, MeasuringWritesNoSums) {
   const std::vector<float> b = x.b.values(), actual = x.more.values();
   for (size_t column = 0; column < 3; ++column) {
     double expected = 0;
-    for (size_t k = 0; k < 24; ++k) expected += b[column * 24 + k];
+    for (size_t k = 0; k < 24; ++k) expected += b[k * 3 + column];
     EXPECT_NEAR(actual[column], expected, 1e-4);
   }
   install_blas(&emulated_blas());
@@ -249,7 +251,7 @@ TEST(CudaProductAlgorithms, AreReadByTheNextProcess) {
   const std::string text = read_text(measuring.file());
   EXPECT_EQ(text.substr(0, text.rfind(':')),
             "# Algorithms of cuBLASLt 130000 chosen on emulated device. Without this file they are measured again.\n"
-            "f32 to f32 in f32: nn 4 x 3 x 24, leading 4 24 4, batch 1 by 0 0 0, epilogue 1, aligned 16 16 16 0");
+            "f32 to f32 in f32: nn 4 x 3 x 24, leading 4 24 4, batch 1 by 0 0 0 0, epilogue 1, aligned 16 16 16 16 0");
   // What cuBLASLt suggests now makes no difference, and the workspace is there.
   const Process process({{40}, {50}});
   EXPECT_EQ(run(Operands()), first);

@@ -12,11 +12,10 @@ struct NormKernels {
   /// weight and bias may be null; mean and rstd are [rows].
   void (*layer_norm)(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* bias, double eps, T* y,
                      Sum<T>* mean, Sum<T>* rstd);
-  /// Overwrites dx, dweight and dbias; null ones are not computed. weight may be null, and `added`, which is added to dx
-  /// and may be the same memory.
+  /// Overwrites dx, dweight and dbias; null ones are not computed. weight may be null, and `added`, which is added to
+  /// dx and may be the same memory.
   void (*layer_norm_backward)(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* mean,
-                              const Sum<T>* rstd, const T* dy, const T* added, T* dx, Sum<T>* dweight,
-                              Sum<T>* dbias);
+                              const Sum<T>* rstd, const T* dy, const T* added, T* dx, Sum<T>* dweight, Sum<T>* dbias);
   /// RMS norm: y = x * rstd * weight, rstd = 1 / sqrt(mean(x^2) + eps).
   void (*rms_norm)(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, double eps, T* y, Sum<T>* rstd);
   void (*rms_norm_backward)(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* rstd,

@@ -1,4 +1,5 @@
-// What the C++ fragments of the guide take for granted. fragments.py compiles each after this, in a function of its own.
+// What the C++ fragments of the guide take for granted. fragments.py compiles each after this, in a function of its
+// own.
 #pragma once
 
 #include "tapeformer.h"

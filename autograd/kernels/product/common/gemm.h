@@ -71,6 +71,17 @@ struct GemmsOfOneA {
   const T* b[kMostGemms] = {};
   const T* bias[kMostGemms] = {};  ///< all null or none
   T* c[kMostGemms] = {};
+
+  /// `size` of them from `begin` on.
+  GemmsOfOneA part(int begin, int size) const {
+    GemmsOfOneA some{.count = size};
+    for (int i = 0; i < size; ++i) {
+      some.b[i] = b[begin + i];
+      some.bias[i] = bias[begin + i];
+      some.c[i] = c[begin + i];
+    }
+    return some;
+  }
 };
 
 /// The products that operations use.

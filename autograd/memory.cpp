@@ -151,18 +151,16 @@ void empty_cache(Device device) {
 void set_memory_limit(int64_t bytes, Device device) {
   device.is_cpu() ? CachingAllocator::instance().set_limit(bytes) : device_memory::set_limit(device, bytes);
 }
-void synchronize(Device device) {
-  if (device.is_cpu()) return;
-  begin_deferred_work(device);
-  device_memory::synchronize(device);
-}
 
 namespace {
 std::atomic<DeferredWork*> deferred_work = nullptr;
 }
 DeferredWork::DeferredWork() { deferred_work = this; }
-void begin_deferred_work(Device device) {
+
+void synchronize(Device device) {
+  if (device.is_cpu()) return;
   if (DeferredWork* const work = deferred_work) work->begin_all(device);
+  device_memory::synchronize(device);
 }
 
 void copy_bytes(Device to_device, void* to, Device from_device, const void* from, int64_t bytes) {

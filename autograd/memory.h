@@ -47,15 +47,13 @@ class DeferredWork : NonCopyable {
   virtual void begin(const Storage& storage) = 0;
   /// Forgets what would write the storage, which is being freed.
   virtual void drop(const Storage& storage) noexcept = 0;
-  /// Begins all work of a device.
+  /// Begins all work of a device, as synchronize() asks for.
   virtual void begin_all(Device device) = 0;
 
  protected:
   DeferredWork();
   ~DeferredWork() = default;
 };
-/// Begins all deferred work of a device, as synchronize() does first.
-void begin_deferred_work(Device device);
 
 /// A block of 64-byte aligned memory shared by tensors, with a version counter of in-place writes.
 class Storage : public RefCounted {

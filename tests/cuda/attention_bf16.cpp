@@ -1,9 +1,12 @@
 // Attention of bf16 tensors on the emulated device: the operation with its kernels for bf16.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
 #include "autograd/ops/attention/attention.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"

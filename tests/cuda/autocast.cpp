@@ -10,6 +10,7 @@
 #include "autograd/ops/elementwise/activation_dtype.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/dropout.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/index/index.h"

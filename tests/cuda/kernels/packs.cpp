@@ -11,6 +11,7 @@
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
+#include "autograd/tape/backward.h"
 #include "tests/cuda/test_device.h"
 #include "tests/support/tensors.h"
 

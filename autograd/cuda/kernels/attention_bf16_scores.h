@@ -193,7 +193,7 @@ struct TileDropout {
       if (at >= kCount) continue;
       // Draws are counted modulo 2^64, so their blocks modulo 2^62.
       const uint64_t index = ((from >> 2) + static_cast<uint64_t>(block + part)) & ~uint64_t{0} >> 2;
-      const auto draws = random_block(seed, index);
+      const auto draws = tape::kernels::stream_block(seed, index);
       uint32_t four = 0;
       TAPE_UNROLL for (int i = 0; i < 4; ++i) four |= (draws.word[i] >= least ? 1U : 0U) << i;
       bits |= at < 0 ? four >> -at : static_cast<uint64_t>(four) << at;

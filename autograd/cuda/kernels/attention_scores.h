@@ -2,9 +2,9 @@
 
 // What attention's kernels do with scores: addresses of a head's operands, masks, dropout and exponentials.
 
+#include "../../kernels/random/common/random_draw.h"
 #include "attention_tile.h"
 #include "bf16.h"
-#include "random_block.h"
 #include "stable_exp.h"
 
 using tape::kernels::AttentionGradients;
@@ -120,7 +120,8 @@ class AttentionDropout {
 
   /// Whether key j is kept for the query with this row in [B, H, Tq].
   __device__ bool keeps(const AttentionShape& s, int64_t row, int64_t j) const {
-    return s.dropout <= 0 || random_draw(s.seed, s.counter + static_cast<uint64_t>(row * s.Tk + j)) >= least_;
+    return s.dropout <= 0 ||
+           tape::kernels::philox_draw(s.seed, s.counter + static_cast<uint64_t>(row * s.Tk + j)) >= least_;
   }
   /// Of what is kept.
   __device__ T factor() const { return factor_; }

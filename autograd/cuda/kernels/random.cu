@@ -1,11 +1,12 @@
 // Counter-based random numbers with the CPU's bits. One thread computes one element. Arithmetic on random numbers is
 // rounded after each operation, since a fused multiply-add would change bits.
+#include "autograd/kernels/random/common/random_draw.h"
 #include "packs.h"
-#include "random_block.h"
 
 using tape::kernels::philox_draw;
 using tape::kernels::philox_draw64;
 using tape::kernels::PhiloxBlock;
+using tape::kernels::stream_block;
 
 namespace {
 
@@ -101,7 +102,7 @@ __device__ void dropout(int64_t n, uint64_t seed, uint64_t counter, uint32_t lea
       [&](int64_t i) {
         uint32_t draws[kSize];
         TAPE_UNROLL for (int at = 0; at < kSize; at += 4) {
-          const PhiloxBlock block = random_block(seed, (counter + static_cast<uint64_t>(i + at)) / 4);
+          const PhiloxBlock block = stream_block(seed, (counter + static_cast<uint64_t>(i + at)) / 4);
           TAPE_UNROLL for (int word = 0; word < 4; ++word) draws[at + word] = block.word[word];
         }
         TAPE_UNROLL for (int at = 0; at < kSize; at += kWidth) {
@@ -110,7 +111,7 @@ __device__ void dropout(int64_t n, uint64_t seed, uint64_t counter, uint32_t lea
           store_pack(y + i + at, pack);
         }
       },
-      [&](int64_t i) { y[i] = dropped(x[i], random_draw(seed, counter + static_cast<uint64_t>(i))); });
+      [&](int64_t i) { y[i] = dropped(x[i], philox_draw(seed, counter + static_cast<uint64_t>(i))); });
 }
 
 template <class T>

@@ -165,13 +165,7 @@ struct LinearCrossEntropy {
     const MatmulPrecision precision = MatmulPrecisionScope::current();
     const T* const from = c.at().template in<T>(dz);
     if (made.x) {
-      const kernels::Gemm product{.m = count,
-                                  .n = in_features,
-                                  .k = classes,
-                                  .lda = classes,
-                                  .ldb = in_features,
-                                  .ldc = in_features,
-                                  .precision = precision};
+      const kernels::Gemm product = kernels::linear_input_gemm(count, classes, in_features, precision);
       kernels::products(c).gemm(product, from, c.at().template in<T>(weight), made.x + begin * in_features, nullptr);
     }
     Tensor row_sum;

@@ -152,14 +152,8 @@ void add_input_gradient(const Tensor& dy, const Tensor& weight, Tensor& sum) {
   const int64_t rows = rows_of(dy), out = weight.size(0), in = weight.size(1);
   run_kernels("linear", dy.device(), [&](const KernelCall& at) {
     detail::dispatch_values<Matmul>("linear", dy.dtype(), [&]<class T>(T) {
-      const kernels::Gemm gemm{.m = rows,
-                               .n = in,
-                               .k = out,
-                               .lda = out,
-                               .ldb = in,
-                               .ldc = in,
-                               .accumulate = true,
-                               .precision = MatmulPrecisionScope::current()};
+      kernels::Gemm gemm = kernels::linear_input_gemm(rows, out, in, MatmulPrecisionScope::current());
+      gemm.accumulate = true;
       kernels::products<T>(at).gemm(gemm, at.in<T>(dy), at.in<T>(weight), at.out<T>(sum), nullptr);
     });
   });

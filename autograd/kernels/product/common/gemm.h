@@ -46,6 +46,10 @@ struct Gemm {
 inline Gemm linear_gemm(int64_t rows, int64_t out, int64_t in, MatmulPrecision precision) {
   return {.transpose_b = true, .m = rows, .n = out, .k = in, .lda = in, .ldb = in, .ldc = out, .precision = precision};
 }
+/// The gradient of that x: dy weight, with dy [rows, out].
+inline Gemm linear_input_gemm(int64_t rows, int64_t out, int64_t in, MatmulPrecision precision) {
+  return {.m = rows, .n = in, .k = out, .lda = out, .ldb = in, .ldc = in, .precision = precision};
+}
 /// The gradient of that weight: dy^T x, with dy [rows, out].
 inline Gemm linear_weight_gemm(int64_t rows, int64_t out, int64_t in, MatmulPrecision precision) {
   return {.transpose_a = true, .m = out, .n = in, .k = rows, .lda = out, .ldb = in, .ldc = in, .precision = precision};

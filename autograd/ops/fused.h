@@ -13,6 +13,7 @@
 #include "../tape/tape.h"
 #include "check.h"
 #include "elementwise/cast.h"
+#include "fused_call.h"
 #include "kernel_call.h"
 
 // Operations with kernels. Write a struct that describes the operation's tensors, kernel calls and reference
@@ -66,109 +67,12 @@
 //     The same for bf16 only. forward() and backward() are also called with values of BFloat16.
 namespace tape {
 
-/// Inputs of a call, in the order of the operation's formula. Optional inputs may be undefined.
-using Inputs = std::span<const Tensor>;
-
 /// Results of a call: its outputs, the last of which may be undefined, and further values kept for the backward pass.
 /// Trailing outputs of a non-floating dtype have no gradient and are not recorded; they may be kept as well.
 template <size_t Outputs, size_t Kept = 0>
 struct Results {
   std::array<Tensor, Outputs> outputs;
   std::array<Tensor, Kept> kept = {};
-};
-
-/// Data pointers of a call's tensors on the device of its kernels; null for undefined tensors.
-template <class T>
-class CallValues : public kernels::Place<T> {
- public:
-  /// The tensor itself, for its shape and strides.
-  const Tensor& input(size_t i) const { return inputs_[i]; }
-  const T* in(size_t i) const { return at_.in<T>(inputs_[i]); }
-  /// An input of the type of sums: a parameter, which is f32 beside bf16.
-  const kernels::Sum<T>* parameter(size_t i) const { return at_.in<kernels::Sum<T>>(inputs_[i]); }
-  template <class U>
-  const U* constant(size_t i) const {
-    return at_.in<U>(constants_[i]);
-  }
-  /// The call itself, for kernels of a fixed type and for further tensors.
-  const KernelCall& at() const { return at_; }
-
- protected:
-  CallValues(const KernelCall& at, Inputs inputs, Inputs constants)
-      : kernels::Place<T>{at}, at_(at), inputs_(inputs), constants_(constants) {}
-
- private:
-  const KernelCall& at_;
-  const Inputs inputs_, constants_;
-};
-
-/// Argument of the forward kernel.
-template <class T>
-class ForwardCall : public CallValues<T> {
- public:
-  ForwardCall(const KernelCall& at, Inputs inputs, Inputs constants, std::span<Tensor> outputs, std::span<Tensor> kept)
-      : CallValues<T>(at, inputs, constants), outputs_(outputs), kept_(kept) {}
-
-  /// Number of elements of the first output.
-  int64_t numel() const { return outputs_[0].numel(); }
-  /// An output itself.
-  Tensor& output(size_t i = 0) const { return outputs_[i]; }
-  T* out(size_t i = 0) const { return out_as<T>(i); }
-  /// Output of another dtype than the call's.
-  template <class U>
-  U* out_as(size_t i = 0) const {
-    return this->at().template out<U>(outputs_[i]);
-  }
-  T* kept(size_t i) const { return kept_as<T>(i); }
-  /// Kept value of another dtype than the call's.
-  template <class U>
-  U* kept_as(size_t i) const {
-    return this->at().template out<U>(kept_[i]);
-  }
-
- private:
-  const std::span<Tensor> outputs_, kept_;
-};
-
-/// Argument of the backward kernel.
-template <class T>
-class BackwardCall : public CallValues<T> {
- public:
-  /// `adds`: the gradient of input 0 has values, to which its own are added.
-  BackwardCall(const KernelCall& at, Inputs inputs, Inputs outputs, Inputs kept, Inputs constants, Inputs arriving,
-               std::span<Tensor> gradients, bool adds)
-      : CallValues<T>(at, inputs, constants),
-        outputs_(outputs),
-        kept_(kept),
-        arriving_(arriving),
-        gradients_(gradients),
-        adds_(adds) {}
-
-  /// Number of elements of the first output.
-  int64_t numel() const { return arriving_[0].numel(); }
-  const T* out(size_t i = 0) const { return this->at().template in<T>(outputs_[i]); }
-  const T* kept(size_t i) const { return kept_as<T>(i); }
-  template <class U>
-  const U* kept_as(size_t i) const {
-    return this->at().template in<U>(kept_[i]);
-  }
-  /// Gradient of output i. If none arrived: zeros for the first output, null for others.
-  const T* dout(size_t i = 0) const { return dout_as<T>(i); }
-  template <class U>
-  const U* dout_as(size_t i = 0) const {
-    return this->at().template in<U>(arriving_[i]);
-  }
-  /// Gradient of input i, to be written; null if it is not needed.
-  T* din(size_t i) const { return this->at().template out<T>(gradients_[i]); }
-  /// Values to be added to the gradient of input 0, or null. Only of operations with adds_gradient.
-  const T* added() const { return adds_ ? din(0) : nullptr; }
-  /// Gradient of a parameter().
-  kernels::Sum<T>* dparameter(size_t i) const { return this->at().template out<kernels::Sum<T>>(gradients_[i]); }
-
- private:
-  const Inputs outputs_, kept_, arriving_;
-  const std::span<Tensor> gradients_;
-  const bool adds_;
 };
 
 namespace detail {

@@ -53,7 +53,7 @@ endforeach()
 set(internal autograd/arena.h autograd/device_memory.h autograd/device_times.h autograd/normal_quantile.h autograd/ops/attention/attention_check.h
   autograd/ops/attention/attention_layout.h autograd/ops/check.h autograd/ops/convolution/windows.h
   autograd/ops/elementwise/activation_dtype.h autograd/ops/elementwise/binary_call.h autograd/ops/elementwise/broadcast.h
-  autograd/ops/elementwise/unary_call.h autograd/ops/fused.h autograd/ops/kernel_call.h autograd/ops/random_call.h autograd/ops/index/positions.h autograd/ops/index/selected_values.h
+  autograd/ops/elementwise/unary_call.h autograd/ops/fused.h autograd/ops/fused_call.h autograd/ops/kernel_call.h autograd/ops/random_call.h autograd/ops/index/positions.h autograd/ops/index/selected_values.h
   autograd/ops/linalg/batch.h autograd/ops/linalg/lapack.h autograd/ops/linalg/lu.h autograd/ops/loss/class_targets.h
   autograd/ops/norm/channel_norm.h autograd/ops/deferred_product.h autograd/ops/reduce/reduction_plan.h autograd/ops/reduce/totals.h
   autograd/ops/shape/extents.h models/adapters/config.h models/adapters/initialization.h

@@ -68,9 +68,8 @@ std::string_view name_of(BlasCompute compute) {
 std::string text_of(const BlasKey& key) {
   const BlasProduct& p = key.product;
   return fmt::format(
-      "{} to {} in {}: {}{} {} x {} x {}{}, leading {} {} {}, batch {} by {} {} {} {}, epilogue {}, aligned {} {} {} "
-      "{} "
-      "{}:",
+      "{} to {} in {}: {}{} {} x {} x {}{}, leading {} {} {}, batch {} by {} {} {} {}, epilogue {}, "
+      "aligned {} {} {} {} {}:",
       name_of(p.type), name_of(p.result), name_of(p.compute), p.transpose_a ? 't' : 'n', p.transpose_b ? 't' : 'n',
       p.rows, p.columns, p.inner, p.accumulate ? " added" : "", p.lda, p.ldb, p.ldd, p.batch, p.stride_a, p.stride_b,
       p.stride_d, p.stride_bias, key.epilogue, key.alignment_a, key.alignment_b, key.alignment_c, key.alignment_d,

@@ -1,7 +1,6 @@
 // Products of linear layers that are launched when their results are used, beside the CPU, where they run at once.
 #include "autograd/ops/deferred_product.h"
 
-#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "autograd/tape/observer.h"
 #include "autograd/tape/scope.h"
 #include "optim/adam.h"
+#include "tests/cuda/environment.h"
 #include "tests/cuda/test_device.h"
 #include "tests/support/tensors.h"
 
@@ -277,15 +277,12 @@ TEST_F(CudaDeferredProduct, RunsAtOnceForObservers) {
 }
 
 TEST(CudaDeferredProducts, RunAtOnceIfLaunchesWait) {
-  setenv("TAPE_CUDA_BLOCKING", "1", 1);
-  {
-    const TestDevice device;
-    const Layers l(4, f32, cuda);
-    const int64_t before = device.launches() + device.products();
-    const Tensor y = l(0);
-    EXPECT_EQ(device.launches() + device.products() - before, 1);
-  }
-  unsetenv("TAPE_CUDA_BLOCKING");
+  const cuda_device::EnvironmentVariable blocking("TAPE_CUDA_BLOCKING", "1");
+  const TestDevice device;
+  const Layers l(4, f32, cuda);
+  const int64_t before = device.launches() + device.products();
+  const Tensor y = l(0);
+  EXPECT_EQ(device.launches() + device.products() - before, 1);
 }
 
 TEST_F(CudaDeferredProduct, HasTheGradientsOfTheCpu) {

@@ -52,9 +52,11 @@ const check = (name, make, body, settings = {}) =>
 const press = (page, name) => page.locator(".tour").getByRole("button", { name, exact: true }).click();
 const next = (page) => page.locator(".tour .go").click();
 const title = (page) => page.locator(".tour-title").innerText();
-// The outline follows in the next frame.
-const settled = (page) =>
-  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+// A click may return before the page has handled it. The outline follows in the next frame.
+const settled = async (page, before = "") => {
+  await page.waitForFunction((text) => document.querySelector(".tour-title")?.innerText !== text, before);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+};
 
 // The panel's step: its number as a value and in words, the formula before it, and the page's number at the place.
 const shown = (page) =>
@@ -130,9 +132,9 @@ function rounding(text) {
 async function walk(page, each) {
   const chapters = {};
   await page.locator(".begin-tour").click();
-  for (;;) {
-    await settled(page);
-    const words = await title(page);
+  for (let words = ""; ;) {
+    await settled(page, words);
+    words = await title(page);
     const [, chapter, at, all, name] = /^(.*?) (\d+) of (\d+) (.*)$/.exec(words);
     (chapters[chapter] ??= []).push(name);
     assert.equal(chapters[chapter].length, Number(at), words);

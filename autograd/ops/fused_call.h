@@ -85,12 +85,16 @@ class BackwardCall : public CallValues<T> {
   const U* kept_as(size_t i) const {
     return this->at().template in<U>(kept_[i]);
   }
+  /// The gradient of output i itself.
+  const Tensor& arriving(size_t i = 0) const { return arriving_[i]; }
   /// Gradient of output i. If none arrived: zeros for the first output, null for others.
   const T* dout(size_t i = 0) const { return dout_as<T>(i); }
   template <class U>
   const U* dout_as(size_t i = 0) const {
     return this->at().template in<U>(arriving_[i]);
   }
+  /// The gradient of input i itself, undefined if it is not needed.
+  const Tensor& gradient(size_t i) const { return gradients_[i]; }
   /// Gradient of input i, to be written; null if it is not needed.
   T* din(size_t i) const { return this->at().template out<T>(gradients_[i]); }
   /// Values to be added to the gradient of input 0, or null. Only of operations with adds_gradient.

@@ -54,6 +54,12 @@ __device__ inline T narrowed(Compute<T> x) {
     return x;
 }
 
+/// a + b, rounded once.
+template <class T>
+__device__ inline T sum_of(T a, T b) {
+  return narrowed<T>(widened(a) + widened(b));
+}
+
 /// Defines the kernels name_f32, name_f64 and name_bf16 of a function template; T is the type parameter.
 #define TAPE_EXPORT_WITH_BF16(name, parameters, arguments) \
   TAPE_EXPORT(name, parameters, arguments)                 \

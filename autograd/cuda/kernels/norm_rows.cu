@@ -2,6 +2,7 @@
 // read once; norm.cu has the kernels for all others. Rows begin at a multiple of 16 bytes and consist of whole packs.
 //
 // By count, for bf16 and rows of 768: 4 bytes a value forward and 6 backward, where norm.cu has 4 to 8 and 10.
+#include "dropout.h"
 #include "lines.h"
 #include "norm_rows.h"
 #include "packs.h"
@@ -36,15 +37,41 @@ struct RowPart {
   }
 };
 
-template <class T, bool kCentered>
-__device__ TAPE_INLINE void normalize(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
+/// The rows of an array.
+template <class T>
+struct Given {
+  const T* x;
+  __device__ TAPE_INLINE Pack<T, kPackSize<T>> operator()(int64_t i) const { return load_pack<kPackSize<T>>(x + i); }
+};
+/// Those of z = a + dropout(b), which are written. Draw 0 begins a block of random numbers.
+template <class T>
+struct Summed {
+  const T *a, *b;
+  Dropped<Compute<T>> dropout;
+  T* z;
+
+  __device__ TAPE_INLINE Pack<T, kPackSize<T>> operator()(int64_t i) const {
+    constexpr int kWidth = kPackSize<T>;
+    Pack<T, kWidth> sums = load_pack<kWidth>(a + i);
+    const Pack<T, kWidth> others = load_pack<kWidth>(b + i);
+    uint32_t draws[kWidth];
+    fill_draws(dropout, i, draws);
+    TAPE_UNROLL for (int j = 0; j < kWidth; ++j) sums.values[j] =
+        sum_of(sums.values[j], dropped(dropout, others.values[j], draws[j]));
+    store_pack(z + i, sums);
+    return sums;
+  }
+};
+
+template <class T, bool kCentered, class Rows>
+__device__ TAPE_INLINE void normalize(int64_t rows, int64_t cols, const Rows& of, const Compute<T>* weight,
                                       const Compute<T>* bias, double eps, T* y, Compute<T>* mean, Compute<T>* rstd) {
   using S = Compute<T>;
   using Part = RowPart<T>;
   for_lines(rows, [&](int64_t r) {
     S values[Part::kWidth * Part::kPacks], sum = 0, squares = 0;
     Part::for_packs(cols, [&](int at, int64_t column) {
-      const Pack<T, Part::kWidth> pack = load_pack<Part::kWidth>(x + r * cols + column);
+      const Pack<T, Part::kWidth> pack = of(r * cols + column);
       TAPE_UNROLL for (int j = 0; j < Part::kWidth; ++j) sum += values[at + j] = widened(pack.values[j]);
     });
     const S mu = kCentered ? over_line(sum, Add()) / static_cast<S>(cols) : S(0);
@@ -89,13 +116,32 @@ __device__ TAPE_INLINE void store_sums(int64_t cols, const Compute<T>* values, C
   }
 }
 
+/// What else is done with the gradient of the rows: nothing.
+struct Kept {
+  template <class Values>
+  __device__ TAPE_INLINE void operator()(int64_t, const Values&) const {}
+};
+/// It is dropped into y, too. Draw 0 begins a block of random numbers.
+template <class T>
+struct AlsoDropped {
+  Dropped<Compute<T>> dropout;
+  T* y;
+
+  __device__ TAPE_INLINE void operator()(int64_t i, Pack<T, kPackSize<T>> pack) const {
+    uint32_t draws[kPackSize<T>];
+    fill_draws(dropout, i, draws);
+    TAPE_UNROLL for (int j = 0; j < kPackSize<T>; ++j) pack.values[j] = dropped(dropout, pack.values[j], draws[j]);
+    store_pack(y + i, pack);
+  }
+};
+
 /// dx = rstd (g - mean(g) - n mean(g n)), g = dy weight; without centering rstd (g - n mean(g n)); plus `added`, which
 /// may be null. dx may be dy or `added`.
 /// sums [blocks, 2, cols], if not null: the sums of dy n and of dy over the rows of a block.
-template <class T, bool kCentered>
+template <class T, bool kCentered, class Also>
 __device__ TAPE_INLINE void normalize_backward(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
                                                const Compute<T>* mean, const Compute<T>* rstd, const T* dy,
-                                               const T* added, T* dx, Compute<T>* sums) {
+                                               const T* added, T* dx, Compute<T>* sums, const Also& also) {
   using S = Compute<T>;
   using Part = RowPart<T>;
   constexpr int kWidth = Part::kWidth;
@@ -132,6 +178,7 @@ __device__ TAPE_INLINE void normalize_backward(int64_t rows, int64_t cols, const
         pack.values[j] = narrowed<T>((g - mean_g - n * mean_gn) * inverse + others.values[j]);
       }
       store_pack(dx + r * cols + column, pack);
+      also(r * cols + column, pack);
     });
   });
   if (!sums) return;
@@ -143,23 +190,47 @@ __device__ TAPE_INLINE void normalize_backward(int64_t rows, int64_t cols, const
 template <class T>
 __device__ void layer_norm_rows(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
                                 const Compute<T>* bias, double eps, T* y, Compute<T>* mean, Compute<T>* rstd) {
-  normalize<T, true>(rows, cols, x, weight, bias, eps, y, mean, rstd);
+  normalize<T, true>(rows, cols, Given<T>{x}, weight, bias, eps, y, mean, rstd);
 }
 template <class T>
 __device__ void rms_norm_rows(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, double eps, T* y,
                               Compute<T>* rstd) {
-  normalize<T, false>(rows, cols, x, weight, nullptr, eps, y, nullptr, rstd);
+  normalize<T, false>(rows, cols, Given<T>{x}, weight, nullptr, eps, y, nullptr, rstd);
+}
+template <class T>
+__device__ void layer_norm_of_sum(int64_t rows, int64_t cols, const T* a, const T* b, Dropped<Compute<T>> dropout, T* z,
+                                  const Compute<T>* weight, const Compute<T>* bias, double eps, T* y, Compute<T>* mean,
+                                  Compute<T>* rstd) {
+  normalize<T, true>(rows, cols, Summed<T>{a, b, dropout, z}, weight, bias, eps, y, mean, rstd);
+}
+template <class T>
+__device__ void rms_norm_of_sum(int64_t rows, int64_t cols, const T* a, const T* b, Dropped<Compute<T>> dropout, T* z,
+                                const Compute<T>* weight, double eps, T* y, Compute<T>* rstd) {
+  normalize<T, false>(rows, cols, Summed<T>{a, b, dropout, z}, weight, nullptr, eps, y, nullptr, rstd);
 }
 template <class T>
 __device__ void layer_norm_rows_backward(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
                                          const Compute<T>* mean, const Compute<T>* rstd, const T* dy, const T* added,
                                          T* dx, Compute<T>* sums) {
-  normalize_backward<T, true>(rows, cols, x, weight, mean, rstd, dy, added, dx, sums);
+  normalize_backward<T, true>(rows, cols, x, weight, mean, rstd, dy, added, dx, sums, Kept());
 }
 template <class T>
 __device__ void rms_norm_rows_backward(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
                                        const Compute<T>* rstd, const T* dy, const T* added, T* dx, Compute<T>* sums) {
-  normalize_backward<T, false>(rows, cols, x, weight, nullptr, rstd, dy, added, dx, sums);
+  normalize_backward<T, false>(rows, cols, x, weight, nullptr, rstd, dy, added, dx, sums, Kept());
+}
+template <class T>
+__device__ void layer_norm_of_sum_backward(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
+                                           const Compute<T>* mean, const Compute<T>* rstd, const T* dy, const T* added,
+                                           T* dx, Compute<T>* sums, Dropped<Compute<T>> dropout, T* dropped) {
+  normalize_backward<T, true>(rows, cols, x, weight, mean, rstd, dy, added, dx, sums, AlsoDropped<T>{dropout, dropped});
+}
+template <class T>
+__device__ void rms_norm_of_sum_backward(int64_t rows, int64_t cols, const T* x, const Compute<T>* weight,
+                                         const Compute<T>* rstd, const T* dy, const T* added, T* dx, Compute<T>* sums,
+                                         Dropped<Compute<T>> dropout, T* dropped) {
+  normalize_backward<T, false>(rows, cols, x, weight, nullptr, rstd, dy, added, dx, sums,
+                               AlsoDropped<T>{dropout, dropped});
 }
 
 /// dweight and dbias [cols], either of which may be null, from the sums [parts, 2, cols] of blocks. A block of 32 x 8
@@ -189,6 +260,15 @@ TAPE_EXPORT_WITH_BF16(rms_norm_rows,
                       (int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, double eps, T* y,
                        Compute<T>* rstd),
                       (rows, cols, x, weight, eps, y, rstd))
+TAPE_EXPORT_WITH_BF16(layer_norm_of_sum,
+                      (int64_t rows, int64_t cols, const T* a, const T* b, Dropped<Compute<T>> dropout, T* z,
+                       const Compute<T>* weight, const Compute<T>* bias, double eps, T* y, Compute<T>* mean,
+                       Compute<T>* rstd),
+                      (rows, cols, a, b, dropout, z, weight, bias, eps, y, mean, rstd))
+TAPE_EXPORT_WITH_BF16(rms_norm_of_sum,
+                      (int64_t rows, int64_t cols, const T* a, const T* b, Dropped<Compute<T>> dropout, T* z,
+                       const Compute<T>* weight, double eps, T* y, Compute<T>* rstd),
+                      (rows, cols, a, b, dropout, z, weight, eps, y, rstd))
 TAPE_EXPORT_WITH_BF16(layer_norm_rows_backward,
                       (int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, const Compute<T>* mean,
                        const Compute<T>* rstd, const T* dy, const T* added, T* dx, Compute<T>* sums),
@@ -197,5 +277,14 @@ TAPE_EXPORT_WITH_BF16(rms_norm_rows_backward,
                       (int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, const Compute<T>* rstd,
                        const T* dy, const T* added, T* dx, Compute<T>* sums),
                       (rows, cols, x, weight, rstd, dy, added, dx, sums))
+TAPE_EXPORT_WITH_BF16(layer_norm_of_sum_backward,
+                      (int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, const Compute<T>* mean,
+                       const Compute<T>* rstd, const T* dy, const T* added, T* dx, Compute<T>* sums,
+                       Dropped<Compute<T>> dropout, T* dropped),
+                      (rows, cols, x, weight, mean, rstd, dy, added, dx, sums, dropout, dropped))
+TAPE_EXPORT_WITH_BF16(rms_norm_of_sum_backward,
+                      (int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, const Compute<T>* rstd,
+                       const T* dy, const T* added, T* dx, Compute<T>* sums, Dropped<Compute<T>> dropout, T* dropped),
+                      (rows, cols, x, weight, rstd, dy, added, dx, sums, dropout, dropped))
 TAPE_EXPORT(norm_parameter_totals, (int64_t parts, int64_t cols, const T* sums, T* dweight, T* dbias),
             (parts, cols, sums, dweight, dbias))

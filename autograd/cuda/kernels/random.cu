@@ -1,12 +1,10 @@
 // Counter-based random numbers with the CPU's bits. One thread computes one element. Arithmetic on random numbers is
 // rounded after each operation, since a fused multiply-add would change bits.
-#include "autograd/kernels/random/common/random_draw.h"
+#include "dropout.h"
 #include "packs.h"
 
 using tape::kernels::philox_draw;
 using tape::kernels::philox_draw64;
-using tape::kernels::PhiloxBlock;
-using tape::kernels::stream_block;
 
 namespace {
 
@@ -88,30 +86,30 @@ __device__ void normal(int64_t n, uint64_t seed, uint64_t counter, double mean, 
   });
 }
 
-/// y = x / (1 - p) if the draw is at least `least`, else 0.
+/// y = dropout(x), plus `added`, which may be null. y may be x or `added`.
 template <class T>
-__device__ void dropout(int64_t n, uint64_t seed, uint64_t counter, uint32_t least, Compute<T> scale, const T* x,
-                        T* y) {
-  const auto dropped = [=](T value, uint32_t draw) {
-    return narrowed<T>(draw >= least ? widened(value) * scale : Compute<T>(0));
-  };
-  // Four elements share a block of random numbers, which takes longer than reading and writing them.
+__device__ void dropout(int64_t n, const Dropped<Compute<T>>& given, const T* x, const T* added, T* y) {
   constexpr int kWidth = kPackSize<T>, kSize = kWidth < 4 ? 4 : kWidth;
+  const bool aligned = has_packs<kWidth>(x) && has_packs<kWidth>(y) && has_packs<kWidth>(added);
   for_packs<kSize>(
-      n, counter % 4 == 0 && has_packs<kWidth>(x) && has_packs<kWidth>(y),
+      n, given.counter % 4 == 0 && aligned,
       [&](int64_t i) {
         uint32_t draws[kSize];
-        TAPE_UNROLL for (int at = 0; at < kSize; at += 4) {
-          const PhiloxBlock block = stream_block(seed, (counter + static_cast<uint64_t>(i + at)) / 4);
-          TAPE_UNROLL for (int word = 0; word < 4; ++word) draws[at + word] = block.word[word];
-        }
+        fill_draws(given, i, draws);
         TAPE_UNROLL for (int at = 0; at < kSize; at += kWidth) {
           Pack<T, kWidth> pack = load_pack<kWidth>(x + i + at);
-          TAPE_UNROLL for (int j = 0; j < kWidth; ++j) pack.values[j] = dropped(pack.values[j], draws[at + j]);
+          TAPE_UNROLL for (int j = 0; j < kWidth; ++j) pack.values[j] = dropped(given, pack.values[j], draws[at + j]);
+          if (added) {
+            const Pack<T, kWidth> others = load_pack<kWidth>(added + i + at);
+            TAPE_UNROLL for (int j = 0; j < kWidth; ++j) pack.values[j] = sum_of(others.values[j], pack.values[j]);
+          }
           store_pack(y + i + at, pack);
         }
       },
-      [&](int64_t i) { y[i] = dropped(x[i], philox_draw(seed, counter + static_cast<uint64_t>(i))); });
+      [&](int64_t i) {
+        const T value = dropped(given, x[i], philox_draw(given.seed, given.counter + static_cast<uint64_t>(i)));
+        y[i] = added ? sum_of(added[i], value) : value;
+      });
 }
 
 template <class T>
@@ -142,9 +140,8 @@ TAPE_EXPORT_AS(uniform_f64, uniform_f64_values,
                (n, seed, counter, low, high, y))
 TAPE_EXPORT(normal, (int64_t n, uint64_t seed, uint64_t counter, double mean, double stddev, T* y),
             (n, seed, counter, mean, stddev, y))
-TAPE_EXPORT_WITH_BF16(dropout,
-                      (int64_t n, uint64_t seed, uint64_t counter, uint32_t least, Compute<T> scale, const T* x, T* y),
-                      (n, seed, counter, least, scale, x, y))
+TAPE_EXPORT_WITH_BF16(dropout, (int64_t n, Dropped<Compute<T>> given, const T* x, const T* added, T* y),
+                      (n, given, x, added, y))
 TAPE_EXPORT(exponential, (int64_t n, uint64_t seed, uint64_t counter, double rate, T* y), (n, seed, counter, rate, y))
 TAPE_EXPORT(gumbel, (int64_t n, uint64_t seed, uint64_t counter, T* y), (n, seed, counter, y))
 TAPE_EXPORT(bernoulli, (int64_t n, uint64_t seed, uint64_t counter, const T* p, T* y), (n, seed, counter, p, y))

@@ -1,5 +1,8 @@
 // Kernels of UnaryKernels (autograd/kernels/elementwise/unary.h).
+#include "autograd/cuda/kernels/dropout.h"
 #include "autograd/cuda/kernels/functions.h"
+
+using tape::kernels::philox_draw;
 
 namespace {
 
@@ -63,6 +66,31 @@ __device__ T mish_slope(T x) {
   return w * below + inside * (e / (e + 1)) * (4 * (w + 1) * below * below);
 }
 
+/// dx[i] = f(values[i], dropout(dz)[i]). dx may be values or dz.
+template <class V, class F>
+__device__ TAPE_INLINE void map_dropped(int64_t n, const V* values, const V* dz, const Dropped<Compute<V>>& dropout,
+                                        V* dx, const F& f) {
+  constexpr int kWidth = kPackSize<V>, kSize = kWidth < 4 ? 4 : kWidth;
+  const bool aligned = has_packs<kWidth>(values) && has_packs<kWidth>(dz) && has_packs<kWidth>(dx);
+  for_packs<kSize>(
+      n, dropout.counter % 4 == 0 && aligned,
+      [&](int64_t i) {
+        uint32_t draws[kSize];
+        fill_draws(dropout, i, draws);
+        TAPE_UNROLL for (int at = 0; at < kSize; at += kWidth) {
+          const Pack<V, kWidth> of_f = load_pack<kWidth>(values + i + at);
+          Pack<V, kWidth> pack = load_pack<kWidth>(dz + i + at);
+          TAPE_UNROLL for (int j = 0; j < kWidth; ++j) pack.values[j] =
+              f(of_f.values[j], dropped(dropout, pack.values[j], draws[at + j]));
+          store_pack(dx + i + at, pack);
+        }
+      },
+      [&](int64_t i) {
+        const uint32_t draw = philox_draw(dropout.seed, dropout.counter + static_cast<uint64_t>(i));
+        dx[i] = f(values[i], dropped(dropout, dz[i], draw));
+      });
+}
+
 }  // namespace
 
 /// y[i] = value, an expression of x = x[i].
@@ -84,15 +112,31 @@ __device__ T mish_slope(T x) {
   TAPE_UNARY(name, value)                                                                   \
   namespace {                                                                               \
   template <class V>                                                                        \
-  __device__ void unary_##name##_backward(int64_t n, const V* values, const V* dy, V* dx) { \
+  __device__ V unary_##name##_gradient(V value_of_i, V dy_of_i) {                           \
     using T = Compute<V>;                                                                   \
-    map_pairs(n, values, dy, dx, [](V value_of_i, V dy_of_i) {                              \
-      const T saved = widened(value_of_i);                                                  \
-      return narrowed<V>(widened(dy_of_i) * (slope));                                       \
-    });                                                                                     \
+    const T saved = widened(value_of_i);                                                    \
+    return narrowed<V>(widened(dy_of_i) * (slope));                                         \
+  }                                                                                         \
+  template <class V>                                                                        \
+  __device__ void unary_##name##_backward(int64_t n, const V* values, const V* dy, V* dx) { \
+    map_pairs(n, values, dy, dx, unary_##name##_gradient<V>);                               \
   }                                                                                         \
   }                                                                                         \
   TAPE_EXPORT_WITH_BF16(unary_##name##_backward, (int64_t n, const T* values, const T* dy, T* dx), (n, values, dy, dx))
+
+/// The same, and dx[i] = dropout(dz)[i] * slope: of an activation before a dropout.
+#define TAPE_ACTIVATION(name, value, saved, slope)                                                     \
+  TAPE_UNARY_WITH_SLOPE(name, value, saved, slope)                                                     \
+  namespace {                                                                                          \
+  template <class V>                                                                                   \
+  __device__ void unary_##name##_backward_dropped(int64_t n, const V* values, const V* dz,             \
+                                                  const Dropped<Compute<V>>& dropout, V* dx) {         \
+    map_dropped(n, values, dz, dropout, dx, unary_##name##_gradient<V>);                               \
+  }                                                                                                    \
+  }                                                                                                    \
+  TAPE_EXPORT_WITH_BF16(unary_##name##_backward_dropped,                                               \
+                        (int64_t n, const T* values, const T* dz, Dropped<Compute<T>> dropout, T* dx), \
+                        (n, values, dz, dropout, dx))
 
 TAPE_UNARY(neg, -x)
 TAPE_UNARY(abs, fabs(x))
@@ -114,10 +158,10 @@ TAPE_UNARY(frac, x - trunc(x))
 
 TAPE_UNARY_WITH_SLOPE(tanh, tanh(x), y, 1 - y * y)
 TAPE_UNARY_WITH_SLOPE(sigmoid, sigmoid(x), y, y * (1 - y))
-TAPE_UNARY_WITH_SLOPE(relu, x < 0 ? T(0) : x, y, y <= 0 ? T(0) : T(1))
-TAPE_UNARY_WITH_SLOPE(gelu, gelu(x), x, gelu_slope(x))
-TAPE_UNARY_WITH_SLOPE(gelu_tanh, gelu_tanh(x), x, gelu_tanh_slope(x))
-TAPE_UNARY_WITH_SLOPE(silu, silu(x), x, silu_slope(x))
+TAPE_ACTIVATION(relu, x < 0 ? T(0) : x, y, y <= 0 ? T(0) : T(1))
+TAPE_ACTIVATION(gelu, gelu(x), x, gelu_slope(x))
+TAPE_ACTIVATION(gelu_tanh, gelu_tanh(x), x, gelu_tanh_slope(x))
+TAPE_ACTIVATION(silu, silu(x), x, silu_slope(x))
 TAPE_UNARY_WITH_SLOPE(mish, mish(x), x, mish_slope(x))
 TAPE_UNARY_WITH_SLOPE(log1p, log1p(x), x, 1 / (x + 1))
 TAPE_UNARY_WITH_SLOPE(log2, log2(x), x, 1 / (x * T(kLn2)))

@@ -1,5 +1,6 @@
 #include "autograd/kernels/random/random.h"
 
+#include "autograd/cuda/launch/dropped.h"
 #include "autograd/cuda/launch/elements.h"
 #include "autograd/kernels/runtime/common/missing.h"
 
@@ -24,8 +25,7 @@ void normal(int64_t n, uint64_t seed, uint64_t counter, double mean, double stdd
 template <class T>
 void dropout(int64_t n, uint64_t seed, uint64_t counter, double p, const T* x, T* y) {
   if (p >= 1) return cuda_device::fill_bytes(y, 0, n * static_cast<int64_t>(sizeof(T)));
-  const uint32_t least = p <= 0 ? 0 : static_cast<uint32_t>(p * 4294967296.0);
-  launch_packs(kDropout.of<T>(), n, sizeof(T), seed, counter, least, static_cast<Sum<T>>(1 / (1 - p)), x, y);
+  drop<T>(n, {seed, counter, p}, x, y);
 }
 template <class T>
 void exponential(int64_t n, uint64_t seed, uint64_t counter, double rate, T* y) {
@@ -42,13 +42,31 @@ void bernoulli(int64_t n, uint64_t seed, uint64_t counter, const T* p, T* y) {
 
 }  // namespace
 
+template <class T>
+void drop(int64_t n, const Dropout& dropout, const T* x, T* y) {
+  launch_packs(kDropout.of<T>(), n, sizeof(T), dropped_by<T>(dropout), x, static_cast<const T*>(nullptr), y);
+}
+template <class T>
+void add_dropped(int64_t n, const DroppedSum<T>& sum) {
+  launch_packs(kDropout.of<T>(), n, sizeof(T), dropped_by<T>(sum.dropout), sum.b, sum.a, sum.z);
+}
+#define TAPE_INSTANTIATE(T)                                                \
+  template void drop(int64_t n, const Dropout& dropout, const T* x, T* y); \
+  template void add_dropped(int64_t n, const DroppedSum<T>& sum);
+TAPE_INSTANTIATE(float)
+TAPE_INSTANTIATE(double)
+TAPE_INSTANTIATE(BFloat16)
+#undef TAPE_INSTANTIATE
+
 TAPE_DEFINE_TABLES(RandomKernels, random, .uniform = uniform<T>, .normal = normal<T>, .dropout = dropout<T>,
-                   .exponential = exponential<T>, .gumbel = gumbel<T>, .bernoulli = bernoulli<T>)
+                   .exponential = exponential<T>, .gumbel = gumbel<T>, .bernoulli = bernoulli<T>,
+                   .add_dropped = add_dropped<T>)
 extern const RandomKernels<BFloat16> random_bf16 = {.uniform = missing,
                                                     .normal = missing,
                                                     .dropout = dropout<BFloat16>,
                                                     .exponential = missing,
                                                     .gumbel = missing,
-                                                    .bernoulli = missing};
+                                                    .bernoulli = missing,
+                                                    .add_dropped = add_dropped<BFloat16>};
 
 }  // namespace tape::kernels::cuda

@@ -1,5 +1,6 @@
 #include "autograd/kernels/elementwise/unary.h"
 
+#include "autograd/cuda/launch/dropped.h"
 #include "autograd/cuda/launch/elements.h"
 
 namespace tape::kernels::cuda {
@@ -12,6 +13,11 @@ void forward(int64_t n, const T* x, T* y) {
 template <const ValueKernels& kernels, class T>
 void backward(int64_t n, const T* value, const T* dy, T* dx) {
   launch_packs(kernels.of<T>(), n, sizeof(T), value, dy, dx);
+}
+
+template <const ValueKernels& kernels, class T>
+void backward_dropped(int64_t n, const T* value, const T* dz, const Dropout& dropout, T* dx) {
+  launch_packs(kernels.of<T>(), n, sizeof(T), value, dz, dropped_by<T>(dropout), dx);
 }
 
 /// A function whose derivative is composed of other operations on the value it reads.
@@ -28,6 +34,14 @@ constexpr UnaryKernel row(Reads reads) {
           {forward<value, BFloat16>, backward<slope, BFloat16>}};
 }
 
+template <const ValueKernels& value, const ValueKernels& slope, const ValueKernels& dropped>
+constexpr UnaryKernel row(Reads reads) {
+  return {reads,
+          {forward<value, float>, backward<slope, float>, backward_dropped<dropped, float>},
+          {forward<value, double>, backward<slope, double>, backward_dropped<dropped, double>},
+          {forward<value, BFloat16>, backward<slope, BFloat16>, backward_dropped<dropped, BFloat16>}};
+}
+
 }  // namespace
 
 // The kernels of a function, as one row of the table.
@@ -41,6 +55,13 @@ constexpr UnaryKernel row(Reads reads) {
   constinit const ValueKernels k_##name = TAPE_VALUE_KERNELS(unary_##name);                       \
   constinit const ValueKernels k_##name##_backward = TAPE_VALUE_KERNELS(unary_##name##_backward); \
   constexpr UnaryKernel name##_row = row<k_##name, k_##name##_backward>(reads);                   \
+  }
+#define TAPE_ACTIVATION(name, reads)                                                                              \
+  namespace {                                                                                                     \
+  constinit const ValueKernels k_##name = TAPE_VALUE_KERNELS(unary_##name);                                       \
+  constinit const ValueKernels k_##name##_backward = TAPE_VALUE_KERNELS(unary_##name##_backward);                 \
+  constinit const ValueKernels k_##name##_backward_dropped = TAPE_VALUE_KERNELS(unary_##name##_backward_dropped); \
+  constexpr UnaryKernel name##_row = row<k_##name, k_##name##_backward, k_##name##_backward_dropped>(reads);      \
   }
 TAPE_UNARY(neg, Reads::nothing)
 TAPE_UNARY(abs, Reads::x)
@@ -56,10 +77,10 @@ TAPE_UNARY(cos, Reads::x)
 TAPE_UNARY_WITH_SLOPE(tanh, Reads::y)
 TAPE_UNARY_WITH_SLOPE(sigmoid, Reads::y)
 TAPE_UNARY(erf, Reads::x)
-TAPE_UNARY_WITH_SLOPE(relu, Reads::y)
-TAPE_UNARY_WITH_SLOPE(gelu, Reads::x)
-TAPE_UNARY_WITH_SLOPE(gelu_tanh, Reads::x)
-TAPE_UNARY_WITH_SLOPE(silu, Reads::x)
+TAPE_ACTIVATION(relu, Reads::y)
+TAPE_ACTIVATION(gelu, Reads::x)
+TAPE_ACTIVATION(gelu_tanh, Reads::x)
+TAPE_ACTIVATION(silu, Reads::x)
 TAPE_UNARY_WITH_SLOPE(log1p, Reads::x)
 TAPE_UNARY_WITH_SLOPE(log2, Reads::x)
 TAPE_UNARY_WITH_SLOPE(log10, Reads::x)
@@ -121,3 +142,4 @@ extern const UnaryKernels unary = {
 }  // namespace tape::kernels::cuda
 #undef TAPE_UNARY
 #undef TAPE_UNARY_WITH_SLOPE
+#undef TAPE_ACTIVATION

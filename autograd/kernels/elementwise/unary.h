@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "../random/random.h"
 #include "../runtime/common/isa.h"
 
 namespace tape::kernels {
@@ -18,6 +19,9 @@ struct UnaryLoops {
   /// dx[i] = dy[i] * f'(value[i]), for i < n. `value` is x or y, as given by UnaryKernel::derivative_reads. dx may be
   /// value or dy. Null if the derivative is composed of other operations.
   void (*backward)(int64_t n, const T* value, const T* dy, T* dx);
+  /// The same of dy = dropout(dz), which is computed late (ops/deferred/dropped_sum.h); null where none is. dx may be
+  /// value or dz.
+  void (*backward_dropped)(int64_t n, const T* value, const T* dz, const Dropout& dropout, T* dx) = nullptr;
 };
 
 /// One row of the table: a function for all dtypes, for bf16 on CUDA only.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "../random/random.h"
 #include "../runtime/common/isa.h"
 
 namespace tape::kernels {
@@ -20,6 +21,19 @@ struct NormKernels {
   void (*rms_norm)(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, double eps, T* y, Sum<T>* rstd);
   void (*rms_norm_backward)(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* rstd,
                             const T* dy, const T* added, T* dx, Sum<T>* dweight);
+
+  // The same of sums that are computed late (ops/deferred/dropped_sum.h), and written too; null where none are. The
+  // backward pass also writes the gradient of b, dropout(dx).
+  void (*layer_norm_of_sum)(int64_t rows, int64_t cols, const DroppedSum<T>& x, const Sum<T>* weight,
+                            const Sum<T>* bias, double eps, T* y, Sum<T>* mean, Sum<T>* rstd) = nullptr;
+  void (*layer_norm_of_sum_backward)(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* mean,
+                                     const Sum<T>* rstd, const T* dy, const T* added, T* dx, Sum<T>* dweight,
+                                     Sum<T>* dbias, const Dropout& dropout, T* db) = nullptr;
+  void (*rms_norm_of_sum)(int64_t rows, int64_t cols, const DroppedSum<T>& x, const Sum<T>* weight, double eps, T* y,
+                          Sum<T>* rstd) = nullptr;
+  void (*rms_norm_of_sum_backward)(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* rstd,
+                                   const T* dy, const T* added, T* dx, Sum<T>* dweight, const Dropout& dropout,
+                                   T* db) = nullptr;
 };
 TAPE_KERNEL_TABLE(NormKernels, norm)
 TAPE_BF16_TABLE(NormKernels, norm)

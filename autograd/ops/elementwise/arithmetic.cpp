@@ -5,7 +5,8 @@
 #include "autograd/create.h"
 #include "autograd/kernels/elementwise/common/integer_ops.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/deferred_product.h"
+#include "autograd/ops/deferred/dropped_sum.h"
+#include "autograd/ops/deferred/product.h"
 #include "autograd/ops/elementwise/binary_call.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/elementwise/cast.h"
@@ -34,7 +35,9 @@ Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& 
   const Shape shape = broadcast_shapes(operation, a.shape(), b.shape());
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
   Tensor out = empty(shape, a.options());
-  if (kind != kernels::Binary::add || !add_deferred_product(a, b, out)) write_binary(operation, kind, plan, a, b, out);
+  const bool deferred =
+      kind == kernels::Binary::add && (add_deferred_product(a, b, out) || defer_dropped_sum(a, b, out));
+  if (!deferred) write_binary(operation, kind, plan, a, b, out);
   return out;
 }
 

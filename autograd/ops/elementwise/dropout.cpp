@@ -2,6 +2,7 @@
 
 #include "autograd/kernels/random/random.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/deferred/dropped_sum.h"
 #include "autograd/ops/fused.h"
 
 namespace tape {
@@ -13,14 +14,19 @@ const Op dropout_op({.name = "dropout",
                      .traits = {.random = true}});
 
 struct Dropout {
-  double p;
-  uint64_t seed, counter;
+  kernels::Dropout of;
   static constexpr bool saves_inputs = false;
 
   bool computes_bf16(const kernels::Target& target, Inputs) const { return kernels::has_bf16_kernels(target); }
-  void forward(const auto& c) const { kernels::random(c).dropout(c.numel(), seed, counter, p, c.in(0), c.out()); }
+  void forward(const auto& c) const {
+    if (!defer_dropout(c.at(), c.input(0), of, c.output()))
+      kernels::random(c).dropout(c.numel(), of.seed, of.counter, of.p, c.in(0), c.out());
+  }
   /// Repeats the same draws.
-  Tensors gradients(const BackwardContext& c) const { return {seeded_dropout(c.grad(), p, seed, counter)}; }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor dropped = c.create_graph() ? Tensor() : take_dropped(c.grad(), of);
+    return {dropped.defined() ? dropped : seeded_dropout(c.grad(), of.p, of.seed, of.counter)};
+  }
 };
 
 }  // namespace
@@ -35,7 +41,7 @@ Tensor dropout(const Tensor& x, double p, Generator& generator) {
 
 Tensor seeded_dropout(const Tensor& x, double p, uint64_t seed, uint64_t counter) {
   check_dropout("dropout", p);
-  return fused(dropout_op, {x}, Dropout{p, seed, counter}, {{"p", p}});
+  return fused(dropout_op, {x}, Dropout{{seed, counter, p}}, {{"p", p}});
 }
 
 }  // namespace tape

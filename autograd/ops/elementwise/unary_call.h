@@ -4,6 +4,7 @@
 
 #include "../../create.h"
 #include "../../kernels/elementwise/unary.h"
+#include "../deferred/dropped_sum.h"
 #include "../fused.h"
 
 // Defines a unary operation from an entry of the kernel table.
@@ -44,7 +45,13 @@ class UnaryOp : public Op {
     }
     template <class T>
     void backward(const BackwardCall<T>& c) const {
-      op.loops(c).backward(c.numel(), saves_inputs ? c.in(0) : c.out(), c.dout(), c.din(0));
+      const kernels::UnaryLoops<T>& loops = op.loops(c);
+      const T* const value = saves_inputs ? c.in(0) : c.out();
+      if (loops.backward_dropped)
+        if (const auto dropped = deferred_dropout(c.arriving()))
+          return loops.backward_dropped(c.numel(), value, c.at().template in<T>(dropped->x), dropped->dropout,
+                                        c.din(0));
+      loops.backward(c.numel(), value, c.dout(), c.din(0));
     }
     Tensors gradients(Context c) const { return {op.gradient_(c)}; }
   };

@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/norm/norm.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/deferred/dropped_sum.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/norm/channel_norm.h"
@@ -68,6 +69,18 @@ bool takes_bf16(const kernels::Target& target, Inputs in) {
   return kernels::has_bf16_kernels(target) && std::ranges::all_of(in.subspan(1), is_f32);
 }
 
+/// If the input is a sum that was computed with the norm, calls launch(dropout, values) for kernels that also write the
+/// gradient of what was dropped in it, and returns true.
+template <class T, class Launch>
+bool with_dropped_gradient(const BackwardCall<T>& c, const Launch& launch) {
+  const kernels::Dropout* const dropout = dropout_in_sum(c.at(), c.input(0));
+  if (!dropout || !c.gradient(0).defined()) return false;
+  Tensor dropped = empty_like(c.gradient(0));
+  launch(*dropout, c.at().template out<T>(dropped));
+  keep_dropped(c.gradient(0), *dropout, dropped);
+  return true;
+}
+
 struct LayerNorm {
   Rows of;
   double eps;
@@ -80,15 +93,26 @@ struct LayerNorm {
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     using S = kernels::Sum<T>;
-    kernels::norm(c).layer_norm(of.rows, of.cols, c.in(0), c.parameter(1), c.parameter(2), eps, c.out(),
-                                c.template kept_as<S>(0), c.template kept_as<S>(1));
+    const auto& table = kernels::norm(c);
+    const S *const weight = c.parameter(1), *const bias = c.parameter(2);
+    S *const mean = c.template kept_as<S>(0), *const rstd = c.template kept_as<S>(1);
+    T* const y = c.out();
+    const auto call = [&](const auto kernel, const auto& x) {
+      kernel(of.rows, of.cols, x, weight, bias, eps, y, mean, rstd);
+    };
+    if (!launch_with_dropped_sum<T>(c.input(0), [&](const auto& sum) { call(table.layer_norm_of_sum, sum); }))
+      call(table.layer_norm, c.in(0));
   }
   template <class T>
   void backward(const BackwardCall<T>& c) const {
     using S = kernels::Sum<T>;
-    kernels::norm(c).layer_norm_backward(of.rows, of.cols, c.in(0), c.parameter(1), c.template kept_as<S>(0),
-                                         c.template kept_as<S>(1), c.dout(), c.added(), c.din(0), c.dparameter(1),
-                                         c.dparameter(2));
+    const auto& table = kernels::norm(c);
+    const auto call = [&](const auto kernel, const auto&... dropped) {
+      kernel(of.rows, of.cols, c.in(0), c.parameter(1), c.template kept_as<S>(0), c.template kept_as<S>(1), c.dout(),
+             c.added(), c.din(0), c.dparameter(1), c.dparameter(2), dropped...);
+    };
+    if (!with_dropped_gradient(c, [&](const auto&... dropped) { call(table.layer_norm_of_sum_backward, dropped...); }))
+      call(table.layer_norm_backward);
   }
   Tensor reference(Inputs in) const {
     const Tensor &x = in[0], &weight = in[1], &bias = in[2];
@@ -109,14 +133,25 @@ struct RmsNorm {
   bool computes_bf16(const kernels::Target& target, Inputs in) const { return takes_bf16(target, in); }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
-    kernels::norm(c).rms_norm(of.rows, of.cols, c.in(0), c.parameter(1), eps, c.out(),
-                              c.template kept_as<kernels::Sum<T>>(0));
+    using S = kernels::Sum<T>;
+    const auto& table = kernels::norm(c);
+    const S* const weight = c.parameter(1);
+    S* const rstd = c.template kept_as<S>(0);
+    T* const y = c.out();
+    const auto call = [&](const auto kernel, const auto& x) { kernel(of.rows, of.cols, x, weight, eps, y, rstd); };
+    if (!launch_with_dropped_sum<T>(c.input(0), [&](const auto& sum) { call(table.rms_norm_of_sum, sum); }))
+      call(table.rms_norm, c.in(0));
   }
   template <class T>
   void backward(const BackwardCall<T>& c) const {
-    kernels::norm(c).rms_norm_backward(of.rows, of.cols, c.in(0), c.parameter(1),
-                                       c.template kept_as<kernels::Sum<T>>(0), c.dout(), c.added(), c.din(0),
-                                       c.dparameter(1));
+    using S = kernels::Sum<T>;
+    const auto& table = kernels::norm(c);
+    const auto call = [&](const auto kernel, const auto&... dropped) {
+      kernel(of.rows, of.cols, c.in(0), c.parameter(1), c.template kept_as<S>(0), c.dout(), c.added(), c.din(0),
+             c.dparameter(1), dropped...);
+    };
+    if (!with_dropped_gradient(c, [&](const auto&... dropped) { call(table.rms_norm_of_sum_backward, dropped...); }))
+      call(table.rms_norm_backward);
   }
   Tensor reference(Inputs in) const {
     const Tensor &x = in[0], &weight = in[1];

@@ -5,7 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/product/common/gemm.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/deferred_product.h"
+#include "autograd/ops/deferred/product.h"
 #include "autograd/ops/elementwise/activation_dtype.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"

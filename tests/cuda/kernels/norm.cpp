@@ -73,6 +73,87 @@ class CudaNorm : public KernelTest<T> {
           },
           x, weight, rms, dy);
   }
+  /// Compares run(a, b, to) on the device with cpu(to), for n values of outputs.
+  template <class Cpu, class Cuda>
+  void check_of_sum(const char* what, int64_t n, double size, const Cpu& cpu, const Cuda& cuda, const Array<T>& a,
+                    const Array<T>& b) {
+    Array<T> expected(static_cast<size_t>(n), T(1));
+    cpu(expected.data());
+    const auto actual = this->on_device([&] {
+      const DeviceArray<T> to(Array<T>(static_cast<size_t>(n), T(1))), a_there(a), b_there(b);
+      cuda(a_there.constant(), b_there.constant(), to.get());
+      return to.values();
+    });
+    expect_close(actual, expected, what, size);
+  }
+  /// Norms of a + dropout(b), beside the CPU's dropout, addition and norm; outputs as above, after the sum, and with
+  /// the gradient of b after dx.
+  void check_sums(int64_t rows, int64_t cols, uint64_t counter) {
+    SCOPED_TRACE(fmt::format("[{}, {}], draws from {}", rows, cols, counter));
+    const int64_t n = rows * cols;
+    const Array<T> a = random_values<T>(n, 1), b = random_values<T>(n, 2), dy = random_values<T>(n, 3);
+    const Array<T> weight = random_values<T>(cols, 5), bias = random_values<T>(cols, 6);
+    const DeviceArray<T> weight_there(weight), bias_there(bias), dy_there(dy);
+    const Dropout dropout{11, counter, 0.3};
+    Array<T> z(a.size()), y(a.size()), mean(static_cast<size_t>(rows)), rstd(mean), rms(mean);
+    random<T>().dropout(n, dropout.seed, dropout.counter, dropout.p, b.data(), z.data());
+    for (size_t i = 0; i < z.size(); ++i) z[i] += a[i];
+    check_of_sum(
+        "layer_norm_of_sum", 2 * n + 2 * rows, 1,
+        [&](T* to) {
+          std::copy(z.begin(), z.end(), to);
+          norm<T>().layer_norm(rows, cols, z.data(), weight.data(), bias.data(), 1e-5, to + n, to + 2 * n,
+                               to + 2 * n + rows);
+        },
+        [&](const T* first, const T* second, T* to) {
+          norm<T>(kOnDevice).layer_norm_of_sum(rows, cols, {first, second, dropout, to}, weight_there.constant(),
+                                               bias_there.constant(), 1e-5, to + n, to + 2 * n, to + 2 * n + rows);
+        },
+        a, b);
+    check_of_sum(
+        "rms_norm_of_sum", 2 * n + rows, 1,
+        [&](T* to) {
+          std::copy(z.begin(), z.end(), to);
+          norm<T>().rms_norm(rows, cols, z.data(), nullptr, 1e-5, to + n, to + 2 * n);
+        },
+        [&](const T* first, const T* second, T* to) {
+          norm<T>(kOnDevice).rms_norm_of_sum(rows, cols, {first, second, dropout, to}, nullptr, 1e-5, to + n,
+                                             to + 2 * n);
+        },
+        a, b);
+    norm<T>().layer_norm(rows, cols, z.data(), nullptr, nullptr, 1e-5, y.data(), mean.data(), rstd.data());
+    norm<T>().rms_norm(rows, cols, z.data(), nullptr, 1e-5, y.data(), rms.data());
+    const DeviceArray<T> mean_there(mean), rstd_there(rstd), rms_there(rms);
+    const double size = std::sqrt(static_cast<double>(std::max(rows, cols)));
+    for (const bool adds : {false, true}) {
+      check_of_sum(
+          "layer_norm_of_sum_backward", 2 * n + 2 * cols, size,
+          [&](T* to) {
+            norm<T>().layer_norm_backward(rows, cols, z.data(), weight.data(), mean.data(), rstd.data(), dy.data(),
+                                          adds ? to : nullptr, to, to + 2 * n, to + 2 * n + cols);
+            random<T>().dropout(n, dropout.seed, dropout.counter, dropout.p, to, to + n);
+          },
+          [&](const T* of, const T*, T* to) {
+            norm<T>(kOnDevice).layer_norm_of_sum_backward(
+                rows, cols, of, weight_there.constant(), mean_there.constant(), rstd_there.constant(),
+                dy_there.constant(), adds ? to : nullptr, to, to + 2 * n, to + 2 * n + cols, dropout, to + n);
+          },
+          z, b);
+      check_of_sum(
+          "rms_norm_of_sum_backward", 2 * n + cols, size,
+          [&](T* to) {
+            norm<T>().rms_norm_backward(rows, cols, z.data(), weight.data(), rms.data(), dy.data(), adds ? to : nullptr,
+                                        to, to + 2 * n);
+            random<T>().dropout(n, dropout.seed, dropout.counter, dropout.p, to, to + n);
+          },
+          [&](const T* of, const T*, T* to) {
+            norm<T>(kOnDevice).rms_norm_of_sum_backward(rows, cols, of, weight_there.constant(), rms_there.constant(),
+                                                        dy_there.constant(), adds ? to : nullptr, to, to + 2 * n,
+                                                        dropout, to + n);
+          },
+          z, b);
+    }
+  }
 };
 TYPED_TEST_SUITE(CudaNorm, BothTypes);
 
@@ -98,6 +179,12 @@ TYPED_TEST(CudaNorm, IsThatOfTheCpu) {
     for (const bool has_weight : {false, true})
       for (const bool has_bias : {false, true})
         this->check_all(rows, cols, random_values<T>(rows * cols, 1), has_weight, has_bias);
+}
+
+TYPED_TEST(CudaNorm, IsThatOfTheCpuForASumWithDropout) {
+  const std::vector<std::pair<int64_t, int64_t>> shapes = {{9, 31}, {37, 4}, {300, 20}, {3, 1024}, {5, 1028}};
+  for (const auto& [rows, cols] : shapes)
+    for (const uint64_t counter : {uint64_t{0}, uint64_t{8}, uint64_t{3}}) this->check_sums(rows, cols, counter);
 }
 
 TYPED_TEST(CudaNorm, TreatsSpecialRowsAsTheCpu) {

@@ -41,6 +41,14 @@ void expect_draws_of_the_cpu(TestDevice& device, int64_t n, uint64_t counter) {
     expect_same_draws<T>(device, "dropout", n, [&](const RandomKernels<T>& table, T* y) {
       table.dropout(n, kSeed, counter, rate, of(table, x, x_there), y);
     });
+  const std::vector<T> other = random_values<T>(n, 2);
+  const DeviceArray<T> other_there(other);
+  expect_same_draws<T>(device, "add_dropped", n, [&](const RandomKernels<T>& table, T* y) {
+    const Dropout dropout{kSeed, counter, 0.4};
+    if (&table != &random<T>()) return table.add_dropped(n, {other_there.constant(), x_there.constant(), dropout, y});
+    table.dropout(n, kSeed, counter, 0.4, x.data(), y);
+    for (size_t i = 0; i < x.size(); ++i) y[i] += other[i];
+  });
   expect_same_draws<T>(device, "exponential", n,
                        [&](const RandomKernels<T>& table, T* y) { table.exponential(n, kSeed, counter, 0.3, y); });
   expect_same_draws<T>(device, "gumbel", n,

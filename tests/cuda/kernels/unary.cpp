@@ -38,6 +38,31 @@ TYPED_TEST(CudaUnary, ValuesAreThoseOfTheCpu) {
   }
 }
 
+TYPED_TEST(CudaUnary, DerivativesBeforeADropoutAreThoseOfTheCpu) {
+  int activations = 0;
+  for (const Row& row : kRows) {
+    const UnaryLoops<TypeParam>& cpu = (unary().*row.kernel).template loops<TypeParam>();
+    const UnaryLoops<TypeParam>& cuda = (cuda::unary.*row.kernel).template loops<TypeParam>();
+    if (!cuda.backward_dropped) continue;
+    ++activations;
+    for (const int64_t n : kCounts)
+      for (const uint64_t counter : {4, 7}) {
+        SCOPED_TRACE(std::string(row.name) + ", " + std::to_string(n) + " elements from " + std::to_string(counter));
+        const std::vector<TypeParam> values = special_and_random<TypeParam>(n);
+        const DeviceArray<TypeParam> on_device(values);
+        const Dropout dropout{5, counter, 0.4};
+        expect_same_results(
+            this->device, random_values<TypeParam>(n, 2, -1, 1),
+            [&](TypeParam* dz) {
+              random<TypeParam>().dropout(n, dropout.seed, counter, dropout.p, dz, dz);
+              cpu.backward(n, values.data(), dz, dz);
+            },
+            [&](TypeParam* dz) { cuda.backward_dropped(n, on_device.constant(), dz, dropout, dz); });
+      }
+  }
+  EXPECT_EQ(activations, 4);
+}
+
 TYPED_TEST(CudaUnary, DerivativesAreThoseOfTheCpu) {
   int slopes = 0;
   for (const Row& row : kRows) {

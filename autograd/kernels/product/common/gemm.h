@@ -99,7 +99,7 @@ struct ProductKernels {
   /// One product of bf16 operands whose results and row sums are f32; null for others.
   void (*gemm_to_sums)(const Gemm& shape, const T* a, const T* b, Sum<T>* c) = nullptr;
 
-  // Products that are launched late (ops/deferred_product.h); null where none are.
+  // Products that are launched late (ops/deferred/product.h); null where none are.
   /// C = op(A) op(B) + bias + addend, with the addend laid out as C and not overlapping it. The bias may be null.
   void (*gemm_add)(const Gemm& shape, const T* a, const T* b, const T* bias, const T* addend, T* c) = nullptr;
   /// Returns false, having done nothing, if they would be launched one by one.

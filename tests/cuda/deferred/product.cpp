@@ -1,37 +1,28 @@
 // Products of linear layers that are launched when their results are used, beside the CPU, where they run at once.
-#include "autograd/ops/deferred_product.h"
+#include "autograd/ops/deferred/product.h"
 
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "autograd/create.h"
 #include "autograd/cuda/blas.h"
 #include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/elementwise/cast.h"
-#include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/random.h"
 #include "autograd/tape/observer.h"
 #include "autograd/tape/scope.h"
 #include "optim/adam.h"
+#include "tests/cuda/deferred/values.h"
 #include "tests/cuda/environment.h"
-#include "tests/cuda/test_device.h"
 #include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
 
-using cuda_device::test_tolerance, cuda_device::TestDevice;
-
-Tensor values_of(const Shape& shape, uint64_t seed, DType dtype, Device device) {
-  Generator stream(seed);
-  return randn(shape, {f32, cpu}, stream).to(dtype).to(device);
-}
+using cuda_device::TestDevice;
 
 /// x [rows, 24] and three layers [10, 24] on a device, one after the other, so that their distances are the same.
 struct Layers {
@@ -59,25 +50,7 @@ Layers exact(int64_t rows, DType dtype, bool bias = true) {
   return l;
 }
 
-/// `expected` is exact, and only the result itself is rounded to bf16.
-void expect_same(const Tensor& actual, const Tensor& expected) {
-  const double unit = actual.dtype() == bf16 ? 0x1p-8 : actual.dtype() == f32 ? 1e-6 : 1e-14;
-  const double largest = max(abs(expected.to(f64))).item(), few = actual.dtype() == f64 ? 1 : test_tolerance(1);
-  EXPECT_TRUE(allclose(actual.to(cpu).to(f64), expected.to(f64), {.rtol = 0, .atol = few * unit * largest}));
-}
-
-class CudaDeferredProduct : public testing::Test {
- protected:
-  int64_t launches() const { return device.launches() + device.products(); }
-  /// Number of launches of a call, which ends before their results are read.
-  template <class Call>
-  int64_t launches_of(const Call& call) const {
-    const int64_t before = launches();
-    call();
-    return launches() - before;
-  }
-  TestDevice device;
-};
+using CudaDeferredProduct = DeferredCallTest;
 
 TEST_F(CudaDeferredProduct, AddsAResidual) {
   for (const DType dtype : {f32, f64, bf16})

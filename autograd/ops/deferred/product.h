@@ -1,19 +1,15 @@
 #pragma once
 
-#include "../kernels/product/common/gemm.h"
-#include "kernel_call.h"
+#include "../../kernels/product/common/gemm.h"
+#include "calls.h"
 
 namespace tape {
 
-// On a GPU, a linear layer's product is launched when its result is first used. By then more is known:
+// A linear layer's product is deferred (calls.h):
 //
 // - If the result is only added to a tensor, as a residual is, the product adds it: the result is neither written nor
 //   read.
 // - Products of one tensor with several weights of the same size, as those of queries, keys and values, are one launch.
-//
-// The tape and the tensors are the same with and without. Storage (memory.h) begins a product before its result is read
-// and before an operand changes; a product whose result is freed never runs. Nothing is deferred while an observer is
-// open, so that it sees each operation's own cost, or with TAPE_CUDA_BLOCKING=1.
 
 /// The operands and the result of y = x weight^T + bias.
 struct LinearOperands {

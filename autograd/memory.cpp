@@ -153,9 +153,29 @@ void set_memory_limit(int64_t bytes, Device device) {
 }
 
 namespace {
+
 std::atomic<DeferredWork*> deferred_work = nullptr;
-}
-DeferredWork::DeferredWork() { deferred_work = this; }
+
+/// Allocates a storage's block.
+class LateBlock : public DeferredWork {
+ public:
+  static LateBlock& instance() {
+    static constinit LateBlock block;
+    return block;
+  }
+  void begin(Storage& storage) override {
+    Storage* const one = &storage;
+    void* block = nullptr;
+    Storage::allocate_blocks({&one, 1}, {&block, 1});
+    storage.set_writer(nullptr);
+  }
+  void drop(const Storage&) noexcept override {}
+  void begin_all(Device) override {}
+};
+
+}  // namespace
+
+void set_deferred_work(DeferredWork& work) { deferred_work = &work; }
 
 void synchronize(Device device) {
   if (device.is_cpu()) return;
@@ -183,7 +203,18 @@ Ref<Storage> Storage::allocate(int64_t bytes, Device device) {
   return storage;
 }
 
-void Storage::free_block() { device_memory::free(device_, std::exchange(data_, nullptr), capacity_); }
+Ref<Storage> Storage::allocate_late(int64_t bytes, Device device) {
+  if (device.is_cpu()) return allocate(bytes, device);
+  Ref<Storage> storage(new Storage);
+  storage->device_ = device;
+  storage->bytes_ = bytes;
+  storage->set_writer(&LateBlock::instance());
+  return storage;
+}
+
+void Storage::free_block() {
+  if (data_) device_memory::free(device_, std::exchange(data_, nullptr), capacity_);
+}
 
 void Storage::allocate_blocks(std::span<Storage* const> storages, std::span<void*> blocks) {
   const Storage& first = *storages.front();

@@ -40,20 +40,21 @@ struct StorageAttachment : NonCopyable {
 class Storage;
 
 /// Work that was asked for and has not begun. The storages that it will write or read tell it before their values are
-/// used otherwise. There is one such object.
+/// used otherwise.
 class DeferredWork : NonCopyable {
  public:
   /// Begins what will write or read the storage: its values are about to be used or changed.
-  virtual void begin(const Storage& storage) = 0;
+  virtual void begin(Storage& storage) = 0;
   /// Forgets what would write the storage, which is being freed.
   virtual void drop(const Storage& storage) noexcept = 0;
   /// Begins all work of a device, as synchronize() asks for.
   virtual void begin_all(Device device) = 0;
 
  protected:
-  DeferredWork();
   ~DeferredWork() = default;
 };
+/// Makes synchronize() begin this work, instead of other such work.
+void set_deferred_work(DeferredWork& work);
 
 /// A block of 64-byte aligned memory shared by tensors, with a version counter of in-place writes.
 class Storage : public RefCounted {
@@ -61,6 +62,8 @@ class Storage : public RefCounted {
   /// Throws Error (out_of_memory) with the requested size if the limit or the system refuses, (device) without such a
   /// device.
   static Ref<Storage> allocate(int64_t bytes, Device device = cpu);
+  /// The same, but the block is allocated when it is first used, unless deferred work allocates it.
+  static Ref<Storage> allocate_late(int64_t bytes, Device device);
   /// Wraps external memory; the destructor calls release().
   static Ref<Storage> borrow(void* data, int64_t bytes, void* owner, void (*release)(void* owner));
   ~Storage();
@@ -68,7 +71,7 @@ class Storage : public RefCounted {
   /// Address of the block, in the memory of device(). Begins the deferred work that writes it.
   void* data() const {
     if (DeferredWork* const work = writer_.load(std::memory_order_acquire)) [[unlikely]]
-      work->begin(*this);
+      work->begin(const_cast<Storage&>(*this));
     return data_;
   }
   Device device() const { return device_; }      ///< where the block is
@@ -89,7 +92,7 @@ class Storage : public RefCounted {
   /// @}
   /// Whether deferred work will write the block.
   bool is_deferred() const { return writer_.load(std::memory_order_acquire); }
-  /// Frees the block of a GPU until allocate_blocks().
+  /// Frees the block of a GPU, if it has one, until allocate_blocks().
   void free_block();
   /// Allocates such blocks, of one size and device, each as far from the one before, and returns their addresses in
   /// `blocks`. Throws Error (out_of_memory).

@@ -115,7 +115,7 @@ class StepLists : public testing::Test {
         options);
   }
   static void expect_one_graph_per_step(const StepCost& cost) {
-    EXPECT_GT(cost.by_graph, 100);
+    EXPECT_GT(cost.by_graph, 50);
     EXPECT_EQ(cost.plainly, 0) << cost.refusal;
     EXPECT_EQ(cost.graphs, 0) << cost.refusal;
     EXPECT_EQ(cost.waits, 0);

@@ -55,7 +55,7 @@ set(internal autograd/arena.h autograd/device_memory.h autograd/device_times.h a
   autograd/ops/elementwise/activation_dtype.h autograd/ops/elementwise/binary_call.h autograd/ops/elementwise/broadcast.h
   autograd/ops/elementwise/unary_call.h autograd/ops/fused.h autograd/ops/fused_call.h autograd/ops/kernel_call.h autograd/ops/random_call.h autograd/ops/index/positions.h autograd/ops/index/selected_values.h
   autograd/ops/linalg/batch.h autograd/ops/linalg/lapack.h autograd/ops/linalg/lu.h autograd/ops/loss/class_targets.h
-  autograd/ops/norm/channel_norm.h autograd/ops/deferred/calls.h autograd/ops/deferred/dropped_sum.h autograd/ops/deferred/product.h autograd/ops/reduce/reduction_plan.h autograd/ops/reduce/totals.h
+  autograd/ops/norm/channel_norm.h autograd/ops/deferred/calls.h autograd/ops/deferred/dropped_sum.h autograd/ops/deferred/norm_totals.h autograd/ops/deferred/product.h autograd/ops/reduce/reduction_plan.h autograd/ops/reduce/totals.h
   autograd/ops/shape/extents.h models/adapters/config.h models/adapters/initialization.h
   models/decoders/rotary_config.h models/decoding/decoder_rows.h
   models/decoding/device_tokens.h models/decoding/generation_batch.h models/decoding/host_ids.h

@@ -234,17 +234,18 @@ __device__ void rms_norm_of_sum_backward(int64_t rows, int64_t cols, const T* x,
 }
 
 /// dweight and dbias [cols], either of which may be null, from the sums [parts, 2, cols] of blocks. A block of 32 x 8
-/// threads computes 32 columns of both.
+/// threads computes 32 columns of both, of the norm that is the block's along y.
 template <class T>
-__device__ void norm_parameter_totals(int64_t parts, int64_t cols, const T* sums, T* dweight, T* dbias) {
+__device__ void norm_parameter_totals(int64_t parts, int64_t cols, const NormTotalsBatch<T>& of) {
   __shared__ T of_threads[8][32];
+  const T* const sums = of.sums[blockIdx.y];
   const int64_t column = static_cast<int64_t>(blockIdx.x) * 32 + threadIdx.x;
   T sum = 0;
   if (column < 2 * cols)
     for (int64_t part = threadIdx.y; part < parts; part += 8) sum += sums[2 * part * cols + column];
   of_threads[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
-  T* const to = column < cols ? dweight : dbias;
+  T* const to = column < cols ? of.dweight[blockIdx.y] : of.dbias[blockIdx.y];
   if (threadIdx.y != 0 || column >= 2 * cols || !to) return;
   for (int y = 1; y < 8; ++y) sum += of_threads[y][threadIdx.x];
   to[column % cols] = sum;
@@ -286,5 +287,4 @@ TAPE_EXPORT_WITH_BF16(rms_norm_of_sum_backward,
                       (int64_t rows, int64_t cols, const T* x, const Compute<T>* weight, const Compute<T>* rstd,
                        const T* dy, const T* added, T* dx, Compute<T>* sums, Dropped<Compute<T>> dropout, T* dropped),
                       (rows, cols, x, weight, rstd, dy, added, dx, sums, dropout, dropped))
-TAPE_EXPORT(norm_parameter_totals, (int64_t parts, int64_t cols, const T* sums, T* dweight, T* dbias),
-            (parts, cols, sums, dweight, dbias))
+TAPE_EXPORT(norm_parameter_totals, (int64_t parts, int64_t cols, NormTotalsBatch<T> of), (parts, cols, of))

@@ -25,29 +25,30 @@ constinit const ValueKernels kLayerNormOfSumBackward = TAPE_VALUE_KERNELS(layer_
 constinit const ValueKernels kRmsNormOfSumBackward = TAPE_VALUE_KERNELS(rms_norm_of_sum_backward);
 constinit const FloatKernels kNormParameterTotals = TAPE_FLOAT_KERNELS(norm_parameter_totals);
 
+/// Number of values of a row that a thread of norm_rows.cu holds.
+template <class T>
+constexpr int64_t kRowOfThread = 16 / sizeof(T) * NormRows::packs(sizeof(T));
+
 /// Number of threads that hold a row of norm_rows.cu in registers; 0 if they cannot.
 template <class T, class... Arrays>
 int64_t threads_of_row(int64_t rows, int64_t cols, const Arrays*... arrays) {
-  constexpr int64_t kWidth = 16 / sizeof(T), kOfThread = kWidth * NormRows::packs(sizeof(T));
-  if (rows == 0 || cols == 0 || cols % kWidth != 0 || cols > kOfThread * NormRows::kMostThreads) return 0;
+  constexpr int64_t kWidth = 16 / sizeof(T);
+  if (rows == 0 || cols == 0 || cols % kWidth != 0 || cols > kRowOfThread<T> * NormRows::kMostThreads) return 0;
   if (!begin_at_multiples(16, arrays...)) return 0;
-  return cols <= kOfThread * 32 ? 32 : NormRows::kMostThreads;
+  return cols <= kRowOfThread<T> * 32 ? 32 : NormRows::kMostThreads;
 }
 
-/// Calls run(launch, bytes of shared memory, sums) for one of the backward kernels of norm_rows.cu, and ends the sums
-/// of the parameters' gradients that it begins.
-template <class T, class Run>
-void rows_backward(int64_t threads, int64_t rows, int64_t cols, Sum<T>* dweight, Sum<T>* dbias, const Run& run) {
-  Launch launch = over_lines(rows, threads);
-  launch.blocks.x = std::min<uint32_t>(launch.blocks.x, NormRows::kMostParts);
-  const bool sums = dweight || dbias;
-  const int64_t parts = launch.blocks.x;
-  const DeviceScratch<Sum<T>> partial(sums ? 2 * parts * cols : 0);
-  run(launch, sums ? launch.threads.y * cols * static_cast<int64_t>(sizeof(Sum<T>)) : 0,
-      sums ? partial.get() : nullptr);
-  if (sums)
-    kNormParameterTotals.of<Sum<T>>()({static_cast<uint32_t>(quotient_up(2 * cols, 32))}, {32, 8}, parts, cols,
-                                      partial.constant(), dweight, dbias);
+/// The same where draws that share a block of random numbers belong to one thread.
+template <class T, class... Arrays>
+int64_t threads_of_drawn_row(int64_t rows, int64_t cols, const Dropout& dropout, const Arrays*... arrays) {
+  return dropout.counter % 4 == 0 ? threads_of_row<T>(rows, cols, arrays...) : 0;
+}
+
+/// The number of blocks of norm_rows.cu, each of which sums the gradients of the parameters over its rows.
+template <class T>
+int64_t norm_parts(int64_t rows, int64_t cols) {
+  const int64_t threads = cols <= 32 * kRowOfThread<T> ? 32 : NormRows::kMostThreads;
+  return std::clamp<int64_t>(over_lines(rows, threads).blocks.x, 1, NormRows::kMostParts);
 }
 
 template <class T, class... A>
@@ -56,17 +57,61 @@ void launch_norm(const ValueKernels& kernel, int64_t rows, int64_t cols, A... ar
   kernel.of<T>()(launch.blocks, launch.threads, rows, cols, arguments...);
 }
 
-/// dweight = sum of dy n, dbias = sum of dy over all rows. Either may be null, and the mean.
 template <class T>
-void norm_parameter_gradients(int64_t rows, int64_t cols, const T* x, const Sum<T>* mean, const Sum<T>* rstd,
-                              const T* dy, Sum<T>* dweight, Sum<T>* dbias) {
-  if (!dweight && !dbias) return;
-  constexpr int64_t kRows = 64;
-  const int64_t parts = quotient_up(rows, kRows);
+void norm_totals(int64_t parts, int64_t cols, int64_t count, const NormTotals<Sum<T>>* of) {
+  static_assert(NormTotalsBatch<Sum<T>>::kMost == kMostNormTotals);
+  NormTotalsBatch<Sum<T>> batch = {};
+  for (int64_t i = 0; i < count; ++i) {
+    batch.sums[i] = of[i].sums;
+    batch.dweight[i] = of[i].dweight;
+    batch.dbias[i] = of[i].dbias;
+  }
+  kNormParameterTotals.of<Sum<T>>()({static_cast<uint32_t>(quotient_up(2 * cols, 32)), static_cast<uint32_t>(count)},
+                                    {32, 8}, parts, cols, batch);
+}
+
+/// A backward pass by `in_rows` or `in_rows_dropped`, kernels of norm_rows.cu, or by `any`, one of norm.cu; mean is
+/// null for RMS norm.
+struct BackwardKernels {
+  const ValueKernels &in_rows, &in_rows_dropped, &any;
+};
+template <class T, class... Statistics>
+void norm_backward(const BackwardKernels& kernels, int64_t rows, int64_t cols, const T* x, const Sum<T>* weight,
+                   const Sum<T>* mean, const Sum<T>* rstd, const T* dy, const T* added, T* dx,
+                   const NormGradients<T>& more, const Statistics*... statistics) {
+  if (cols == 0) return;
+  const int64_t parts = norm_parts<T>(rows, cols);
+  if (const int64_t threads =
+          threads_of_drawn_row<T>(rows, cols, more.dropout, x, dy, added, dx, more.dropped, weight)) {
+    Launch launch = over_lines(rows, threads);
+    launch.blocks.x = static_cast<uint32_t>(parts);
+    const int64_t shared = more.sums ? launch.threads.y * cols * static_cast<int64_t>(sizeof(Sum<T>)) : 0;
+    const auto run = [&](const ValueKernels& kernel, auto... dropped) {
+      kernel.of<T>().with_shared(launch.blocks, launch.threads, shared, rows, cols, x, weight, statistics..., dy, added,
+                                 dx, more.sums, dropped...);
+    };
+    return more.dropped ? run(kernels.in_rows_dropped, dropped_by<T>(more.dropout), more.dropped)
+                        : run(kernels.in_rows);
+  }
+  // The sums first, since dx may be dy.
+  if (more.sums)
+    launch_elements(kNormParameterSums.of<T>(), parts * cols, rows, cols, parts, quotient_up(rows, parts), x, mean,
+                    rstd, dy, more.sums);
+  if (dx) launch_norm<T>(kernels.any, rows, cols, x, weight, statistics..., dy, added, dx);
+  if (more.dropped) drop<T>(rows * cols, more.dropout, dx, more.dropped);
+}
+constexpr BackwardKernels kLayer{kLayerNormRowsBackward, kLayerNormOfSumBackward, kLayerNormBackward};
+constexpr BackwardKernels kRms{kRmsNormRowsBackward, kRmsNormOfSumBackward, kRmsNormBackward};
+
+/// Calls backward(more) for a pass that writes sums, and adds them.
+template <class T, class Backward>
+void with_totals(int64_t rows, int64_t cols, Sum<T>* dweight, Sum<T>* dbias, const Backward& backward) {
+  if (!dweight && !dbias) return backward(NormGradients<T>());
+  const int64_t parts = norm_parts<T>(rows, cols);
   const DeviceScratch<Sum<T>> sums(2 * parts * cols);
-  launch_elements(kNormParameterSums.of<T>(), parts * cols, rows, cols, parts, kRows, x, mean, rstd, dy, sums.get());
-  if (dweight) sum_of_rows(parts, cols, 2 * cols, sums.constant(), dweight);
-  if (dbias) sum_of_rows(parts, cols, 2 * cols, sums.constant() + cols, dbias);
+  backward(NormGradients<T>{.sums = sums.get()});
+  const NormTotals<Sum<T>> of{sums.get(), dweight, dbias};
+  if (cols > 0) norm_totals<T>(parts, cols, 1, &of);
 }
 
 template <class T>
@@ -79,19 +124,18 @@ void norm_of_layer(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight,
     launch_norm<T>(kLayerNorm, rows, cols, x, weight, bias, eps, y, mean, rstd);
   }
 }
-// dx may be dy: the sums come first.
+template <class T>
+void norm_of_layer_backward_but_totals(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* mean,
+                                       const Sum<T>* rstd, const T* dy, const T* added, T* dx,
+                                       const NormGradients<T>& more) {
+  norm_backward(kLayer, rows, cols, x, weight, mean, rstd, dy, added, dx, more, mean, rstd);
+}
 template <class T>
 void norm_of_layer_backward(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* mean,
                             const Sum<T>* rstd, const T* dy, const T* added, T* dx, Sum<T>* dweight, Sum<T>* dbias) {
-  if (cols == 0) return;
-  if (const int64_t threads = threads_of_row<T>(rows, cols, x, dy, added, dx, weight))
-    return rows_backward<T>(
-        threads, rows, cols, dweight, dbias, [&](const Launch& launch, int64_t shared, Sum<T>* sums) {
-          kLayerNormRowsBackward.of<T>().with_shared(launch.blocks, launch.threads, shared, rows, cols, x, weight, mean,
-                                                     rstd, dy, added, dx, sums);
-        });
-  norm_parameter_gradients(rows, cols, x, mean, rstd, dy, dweight, dbias);
-  if (dx) launch_norm<T>(kLayerNormBackward, rows, cols, x, weight, mean, rstd, dy, added, dx);
+  with_totals<T>(rows, cols, dweight, dbias, [&](const NormGradients<T>& more) {
+    norm_of_layer_backward_but_totals(rows, cols, x, weight, mean, rstd, dy, added, dx, more);
+  });
 }
 template <class T>
 void norm_of_squares(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, double eps, T* y, Sum<T>* rstd) {
@@ -103,25 +147,19 @@ void norm_of_squares(int64_t rows, int64_t cols, const T* x, const Sum<T>* weigh
   }
 }
 template <class T>
+void norm_of_squares_backward_but_totals(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight,
+                                         const Sum<T>* rstd, const T* dy, const T* added, T* dx,
+                                         const NormGradients<T>& more) {
+  norm_backward(kRms, rows, cols, x, weight, static_cast<const Sum<T>*>(nullptr), rstd, dy, added, dx, more, rstd);
+}
+template <class T>
 void norm_of_squares_backward(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* rstd,
                               const T* dy, const T* added, T* dx, Sum<T>* dweight) {
-  if (cols == 0) return;
-  if (const int64_t threads = threads_of_row<T>(rows, cols, x, dy, added, dx, weight))
-    return rows_backward<T>(threads, rows, cols, dweight, nullptr,
-                            [&](const Launch& launch, int64_t shared, Sum<T>* sums) {
-                              kRmsNormRowsBackward.of<T>().with_shared(launch.blocks, launch.threads, shared, rows,
-                                                                       cols, x, weight, rstd, dy, added, dx, sums);
-                            });
-  norm_parameter_gradients(rows, cols, x, static_cast<const Sum<T>*>(nullptr), rstd, dy, dweight,
-                           static_cast<Sum<T>*>(nullptr));
-  if (dx) launch_norm<T>(kRmsNormBackward, rows, cols, x, weight, rstd, dy, added, dx);
+  with_totals<T>(rows, cols, dweight, nullptr, [&](const NormGradients<T>& more) {
+    norm_of_squares_backward_but_totals(rows, cols, x, weight, rstd, dy, added, dx, more);
+  });
 }
 
-/// The same where draws that share a block belong to one thread.
-template <class T, class... Arrays>
-int64_t threads_of_drawn_row(int64_t rows, int64_t cols, const Dropout& dropout, const Arrays*... arrays) {
-  return dropout.counter % 4 == 0 ? threads_of_row<T>(rows, cols, arrays...) : 0;
-}
 template <class T>
 void norm_of_layer_of_sum(int64_t rows, int64_t cols, const DroppedSum<T>& x, const Sum<T>* weight, const Sum<T>* bias,
                           double eps, T* y, Sum<T>* mean, Sum<T>* rstd) {
@@ -146,42 +184,14 @@ void norm_of_squares_of_sum(int64_t rows, int64_t cols, const DroppedSum<T>& x, 
     norm_of_squares<T>(rows, cols, x.z, weight, eps, y, rstd);
   }
 }
-template <class T>
-void norm_of_layer_of_sum_backward(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* mean,
-                                   const Sum<T>* rstd, const T* dy, const T* added, T* dx, Sum<T>* dweight,
-                                   Sum<T>* dbias, const Dropout& dropout, T* db) {
-  if (const int64_t threads = threads_of_drawn_row<T>(rows, cols, dropout, x, dy, added, dx, db, weight)) {
-    rows_backward<T>(threads, rows, cols, dweight, dbias, [&](const Launch& launch, int64_t shared, Sum<T>* sums) {
-      kLayerNormOfSumBackward.of<T>().with_shared(launch.blocks, launch.threads, shared, rows, cols, x, weight, mean,
-                                                  rstd, dy, added, dx, sums, dropped_by<T>(dropout), db);
-    });
-  } else {
-    norm_of_layer_backward(rows, cols, x, weight, mean, rstd, dy, added, dx, dweight, dbias);
-    drop<T>(rows * cols, dropout, dx, db);
-  }
-}
-template <class T>
-void norm_of_squares_of_sum_backward(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* rstd,
-                                     const T* dy, const T* added, T* dx, Sum<T>* dweight, const Dropout& dropout,
-                                     T* db) {
-  if (const int64_t threads = threads_of_drawn_row<T>(rows, cols, dropout, x, dy, added, dx, db, weight)) {
-    rows_backward<T>(threads, rows, cols, dweight, nullptr, [&](const Launch& launch, int64_t shared, Sum<T>* sums) {
-      kRmsNormOfSumBackward.of<T>().with_shared(launch.blocks, launch.threads, shared, rows, cols, x, weight, rstd, dy,
-                                                added, dx, sums, dropped_by<T>(dropout), db);
-    });
-  } else {
-    norm_of_squares_backward(rows, cols, x, weight, rstd, dy, added, dx, dweight);
-    drop<T>(rows * cols, dropout, dx, db);
-  }
-}
 }  // namespace
 
 TAPE_DEFINE_TABLES(NormKernels, norm, .layer_norm = norm_of_layer<T>, .layer_norm_backward = norm_of_layer_backward<T>,
                    .rms_norm = norm_of_squares<T>, .rms_norm_backward = norm_of_squares_backward<T>,
-                   .layer_norm_of_sum = norm_of_layer_of_sum<T>,
-                   .layer_norm_of_sum_backward = norm_of_layer_of_sum_backward<T>,
-                   .rms_norm_of_sum = norm_of_squares_of_sum<T>,
-                   .rms_norm_of_sum_backward = norm_of_squares_of_sum_backward<T>)
+                   .layer_norm_of_sum = norm_of_layer_of_sum<T>, .rms_norm_of_sum = norm_of_squares_of_sum<T>,
+                   .layer_norm_backward_but_totals = norm_of_layer_backward_but_totals<T>,
+                   .rms_norm_backward_but_totals = norm_of_squares_backward_but_totals<T>, .parts = norm_parts<T>,
+                   .totals = norm_totals<T>)
 extern const NormKernels<BFloat16> norm_bf16 = norm_table<BFloat16>;
 
 }  // namespace tape::kernels::cuda

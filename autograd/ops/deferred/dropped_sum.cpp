@@ -11,7 +11,7 @@ namespace {
 class DeferredDropout : public DeferredCall {
  public:
   DeferredDropout(const KernelCall& at, const Tensor& of, const kernels::Dropout& given, Tensor& y)
-      : DeferredCall(at, {&of}, y), x(of.detach()), dropout(given) {}
+      : DeferredCall(at, {&of}, {&y}), x(of.detach()), dropout(given) {}
 
   const Tensor x;
   const kernels::Dropout dropout;
@@ -42,7 +42,7 @@ struct DroppedGradient : StorageAttachment {
 
 DeferredSum::DeferredSum(const KernelCall& at, const Tensor& a, const Tensor& b, const kernels::Dropout& dropout,
                          Tensor& sum)
-    : DeferredCall(at, {&a, &b}, sum), n_(sum.numel()), a_(at.in(a)), b_(at.in(b)), dropout_(dropout) {}
+    : DeferredCall(at, {&a, &b}, {&sum}), n_(sum.numel()), a_(at.in(a)), b_(at.in(b)), dropout_(dropout) {}
 
 void DeferredSum::launch(std::span<const DeferredCall* const>, std::span<void* const> blocks) const {
   run_kernels("add", device(), [&](const KernelCall& at) {
@@ -81,9 +81,9 @@ void note_dropped_sum(const Tensor& x, const kernels::Dropout& dropout) {
   x.impl().storage->set_attachment(std::make_unique<NotedSum>(dropout));
 }
 
-const kernels::Dropout* dropout_in_sum(const KernelCall& at, const Tensor& x) {
+const kernels::Dropout* dropout_in_sum(const Tensor& x) {
   const auto* const noted = dynamic_cast<const NotedSum*>(x.impl().storage->attachment());
-  return noted && may_defer(at) ? &noted->dropout : nullptr;
+  return noted ? &noted->dropout : nullptr;
 }
 
 void keep_dropped(const Tensor& gradient, const kernels::Dropout& dropout, const Tensor& dropped) {

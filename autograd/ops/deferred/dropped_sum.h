@@ -61,8 +61,8 @@ bool launch_with_dropped_sum(const Tensor& x, const Use& use) {
   });
 }
 
-/// The dropout in a sum that a norm has computed, or null if the gradient of the sum is not to be dropped on the way.
-const kernels::Dropout* dropout_in_sum(const KernelCall& at, const Tensor& x);
+/// The dropout in a sum that a norm has computed; null for other tensors.
+const kernels::Dropout* dropout_in_sum(const Tensor& x);
 
 /// Keeps the dropout of a gradient with it.
 void keep_dropped(const Tensor& gradient, const kernels::Dropout& dropout, const Tensor& dropped);

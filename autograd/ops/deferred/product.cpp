@@ -10,7 +10,7 @@ using kernels::Gemm;
 class DeferredProduct : public DeferredCall {
  public:
   DeferredProduct(const KernelCall& at, const Gemm& shape, const LinearOperands& of)
-      : DeferredCall(at, {&of.x, &of.weight, &of.bias}, of.y),
+      : DeferredCall(at, {&of.x, &of.weight, &of.bias}, {&of.y}),
         gemm(shape),
         x(at.in(of.x)),
         weight(at.in(of.weight)),
@@ -27,6 +27,8 @@ class DeferredProduct : public DeferredCall {
     return x == o->x && dtype() == o->dtype() && device() == o->device() && !bias == !o->bias && a.m == b.m &&
            a.n == b.n && a.k == b.k && a.lda == b.lda && a.ldb == b.ldb && a.ldc == b.ldc && a.precision == b.precision;
   }
+
+  size_t most_together() const override { return kernels::kMostGemms; }
 
   void launch(std::span<const DeferredCall* const> together, std::span<void* const> blocks) const override {
     run_kernels("linear", device(), [&](const KernelCall& at) {

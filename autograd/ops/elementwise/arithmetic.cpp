@@ -34,7 +34,7 @@ Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& 
   TAPE_ASSERT(same_arithmetic_dtype(a, b));
   const Shape shape = broadcast_shapes(operation, a.shape(), b.shape());
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
-  Tensor out = empty(shape, a.options());
+  Tensor out = kind == kernels::Binary::add ? empty_result(shape, a.options()) : empty(shape, a.options());
   const bool deferred =
       kind == kernels::Binary::add && (add_deferred_product(a, b, out) || defer_dropped_sum(a, b, out));
   if (!deferred) write_binary(operation, kind, plan, a, b, out);

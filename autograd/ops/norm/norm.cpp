@@ -6,6 +6,7 @@
 #include "autograd/kernels/norm/norm.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/deferred/dropped_sum.h"
+#include "autograd/ops/deferred/norm_totals.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/norm/channel_norm.h"
@@ -69,17 +70,42 @@ bool takes_bf16(const kernels::Target& target, Inputs in) {
   return kernels::has_bf16_kernels(target) && std::ranges::all_of(in.subspan(1), is_f32);
 }
 
-/// If the input is a sum that was computed with the norm, calls launch(dropout, values) for kernels that also write the
-/// gradient of what was dropped in it, and returns true.
-template <class T, class Launch>
-bool with_dropped_gradient(const BackwardCall<T>& c, const Launch& launch) {
-  const kernels::Dropout* const dropout = dropout_in_sum(c.at(), c.input(0));
-  if (!dropout || !c.gradient(0).defined()) return false;
-  Tensor dropped = empty_like(c.gradient(0));
-  launch(*dropout, c.at().template out<T>(dropped));
-  keep_dropped(c.gradient(0), *dropout, dropped);
-  return true;
+/// Those of parameters may be totals that are computed late.
+Tensor new_norm_gradient(size_t i, const Tensor& input) {
+  return i == 0 ? empty_like(input) : empty_result(input.shape(), input.options());
 }
+
+/// What the backward pass of a norm writes besides dx and leaves for later. Inputs 1 and, with a bias, 2 are
+/// parameters.
+template <class T>
+class LateGradients {
+ public:
+  LateGradients(const BackwardCall<T>& c, const Rows& of, bool has_bias)
+      : c_(c), dweight_(c.gradient(1)), dbias_(has_bias ? c.gradient(2) : Tensor()) {
+    const TensorOptions options = statistics(c.input(0));
+    if (dweight_.defined() || dbias_.defined()) {
+      sums_ = empty({kernels::norm(c).parts(of.rows, of.cols), 2, of.cols}, options);
+      more_.sums = c.at().template out<kernels::Sum<T>>(sums_);
+    }
+    const kernels::Dropout* const dropout = dropout_in_sum(c.input(0));
+    if (dropout && c.gradient(0).defined()) {
+      dropped_ = empty_like(c.gradient(0));
+      more_.dropout = *dropout;
+      more_.dropped = c.at().template out<T>(dropped_);
+    }
+  }
+  const kernels::NormGradients<T>& more() const { return more_; }
+  /// After the pass.
+  void keep() {
+    if (dropped_.defined()) keep_dropped(c_.gradient(0), more_.dropout, dropped_);
+    if (sums_.defined()) defer_norm_totals(c_.at(), sums_, dweight_, dbias_);
+  }
+
+ private:
+  const BackwardCall<T>& c_;
+  Tensor dweight_, dbias_, sums_, dropped_;
+  kernels::NormGradients<T> more_;
+};
 
 struct LayerNorm {
   Rows of;
@@ -89,6 +115,7 @@ struct LayerNorm {
   Results<1, 2> results(Inputs in) const {
     return {{empty_like(in[0])}, {empty({of.rows}, statistics(in[0])), empty({of.rows}, statistics(in[0]))}};
   }
+  Tensor new_gradient(size_t i, const Tensor& saved) const { return new_norm_gradient(i, saved); }
   bool computes_bf16(const kernels::Target& target, Inputs in) const { return takes_bf16(target, in); }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
@@ -107,12 +134,14 @@ struct LayerNorm {
   void backward(const BackwardCall<T>& c) const {
     using S = kernels::Sum<T>;
     const auto& table = kernels::norm(c);
-    const auto call = [&](const auto kernel, const auto&... dropped) {
+    const auto call = [&](const auto kernel, const auto&... parameters) {
       kernel(of.rows, of.cols, c.in(0), c.parameter(1), c.template kept_as<S>(0), c.template kept_as<S>(1), c.dout(),
-             c.added(), c.din(0), c.dparameter(1), c.dparameter(2), dropped...);
+             c.added(), c.din(0), parameters...);
     };
-    if (!with_dropped_gradient(c, [&](const auto&... dropped) { call(table.layer_norm_of_sum_backward, dropped...); }))
-      call(table.layer_norm_backward);
+    if (!may_defer(c.at())) return call(table.layer_norm_backward, c.dparameter(1), c.dparameter(2));
+    LateGradients<T> late(c, of, true);
+    call(table.layer_norm_backward_but_totals, late.more());
+    late.keep();
   }
   Tensor reference(Inputs in) const {
     const Tensor &x = in[0], &weight = in[1], &bias = in[2];
@@ -130,6 +159,7 @@ struct RmsNorm {
   static constexpr bool adds_gradient = true;
 
   Results<1, 1> results(Inputs in) const { return {{empty_like(in[0])}, {empty({of.rows}, statistics(in[0]))}}; }
+  Tensor new_gradient(size_t i, const Tensor& saved) const { return new_norm_gradient(i, saved); }
   bool computes_bf16(const kernels::Target& target, Inputs in) const { return takes_bf16(target, in); }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
@@ -146,12 +176,14 @@ struct RmsNorm {
   void backward(const BackwardCall<T>& c) const {
     using S = kernels::Sum<T>;
     const auto& table = kernels::norm(c);
-    const auto call = [&](const auto kernel, const auto&... dropped) {
+    const auto call = [&](const auto kernel, const auto&... parameters) {
       kernel(of.rows, of.cols, c.in(0), c.parameter(1), c.template kept_as<S>(0), c.dout(), c.added(), c.din(0),
-             c.dparameter(1), dropped...);
+             parameters...);
     };
-    if (!with_dropped_gradient(c, [&](const auto&... dropped) { call(table.rms_norm_of_sum_backward, dropped...); }))
-      call(table.rms_norm_backward);
+    if (!may_defer(c.at())) return call(table.rms_norm_backward, c.dparameter(1));
+    LateGradients<T> late(c, of, false);
+    call(table.rms_norm_backward_but_totals, late.more());
+    late.keep();
   }
   Tensor reference(Inputs in) const {
     const Tensor &x = in[0], &weight = in[1];

@@ -177,7 +177,7 @@ struct Linear {
   kernels::Gemm gemm;
   Shape shape;  // of y
 
-  Results<1> results(Inputs in) const { return {{empty(shape, in[0].options())}}; }
+  Results<1> results(Inputs in) const { return {{empty_result(shape, in[0].options())}}; }
   bool computes_halves(const kernels::Target& target, Inputs in) const {
     return kernels::has_half_products(target) && (in[0].dtype() == bf16 || in[0].dtype() == in[1].dtype());
   }

@@ -127,29 +127,39 @@ class CudaNorm : public KernelTest<T> {
     const double size = std::sqrt(static_cast<double>(std::max(rows, cols)));
     for (const bool adds : {false, true}) {
       check_of_sum(
-          "layer_norm_of_sum_backward", 2 * n + 2 * cols, size,
+          "layer_norm_backward_but_totals", 2 * n + 2 * cols, size,
           [&](T* to) {
             norm<T>().layer_norm_backward(rows, cols, z.data(), weight.data(), mean.data(), rstd.data(), dy.data(),
                                           adds ? to : nullptr, to, to + 2 * n, to + 2 * n + cols);
             random<T>().dropout(n, dropout.seed, dropout.counter, dropout.p, to, to + n);
           },
           [&](const T* of, const T*, T* to) {
-            norm<T>(kOnDevice).layer_norm_of_sum_backward(
-                rows, cols, of, weight_there.constant(), mean_there.constant(), rstd_there.constant(),
-                dy_there.constant(), adds ? to : nullptr, to, to + 2 * n, to + 2 * n + cols, dropout, to + n);
+            const NormKernels<T>& k = norm<T>(kOnDevice);
+            const DeviceArray<T> sums(static_cast<size_t>(2 * k.parts(rows, cols) * cols));
+            k.layer_norm_backward_but_totals(rows, cols, of, weight_there.constant(), mean_there.constant(),
+                                             rstd_there.constant(), dy_there.constant(), adds ? to : nullptr, to,
+                                             {.dropout = dropout, .dropped = to + n, .sums = sums.get()});
+            // As of two norms.
+            const NormTotals<T> totals[] = {{sums.get(), to + 2 * n, nullptr},
+                                            {sums.get(), nullptr, to + 2 * n + cols}};
+            k.totals(k.parts(rows, cols), cols, 2, totals);
           },
           z, b);
       check_of_sum(
-          "rms_norm_of_sum_backward", 2 * n + cols, size,
+          "rms_norm_backward_but_totals", 2 * n + cols, size,
           [&](T* to) {
             norm<T>().rms_norm_backward(rows, cols, z.data(), weight.data(), rms.data(), dy.data(), adds ? to : nullptr,
                                         to, to + 2 * n);
             random<T>().dropout(n, dropout.seed, dropout.counter, dropout.p, to, to + n);
           },
           [&](const T* of, const T*, T* to) {
-            norm<T>(kOnDevice).rms_norm_of_sum_backward(rows, cols, of, weight_there.constant(), rms_there.constant(),
-                                                        dy_there.constant(), adds ? to : nullptr, to, to + 2 * n,
-                                                        dropout, to + n);
+            const NormKernels<T>& k = norm<T>(kOnDevice);
+            const DeviceArray<T> sums(static_cast<size_t>(2 * k.parts(rows, cols) * cols));
+            k.rms_norm_backward_but_totals(rows, cols, of, weight_there.constant(), rms_there.constant(),
+                                           dy_there.constant(), adds ? to : nullptr, to,
+                                           {.dropout = dropout, .dropped = to + n, .sums = sums.get()});
+            const NormTotals<T> totals{sums.get(), to + 2 * n, nullptr};
+            k.totals(k.parts(rows, cols), cols, 1, &totals);
           },
           z, b);
     }

@@ -90,7 +90,7 @@ class Storage : public RefCounted {
   void set_writer(DeferredWork* work) { writer_.store(work, std::memory_order_release); }
   void set_reader(DeferredWork* work) { reader_.store(work, std::memory_order_release); }
   /// @}
-  /// Whether deferred work will write the block.
+  /// Whether the block is allocated late, or deferred work will write it.
   bool is_deferred() const { return writer_.load(std::memory_order_acquire); }
   /// Frees the block of a GPU, if it has one, until allocate_blocks().
   void free_block();

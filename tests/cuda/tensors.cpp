@@ -56,6 +56,21 @@ TEST_F(CudaTensors, AreCopiedToTheHostAsTheyWereWithoutWaiting) {
 }
 
 /// The lines of docs/guide/cuda.md.
+TEST_F(CudaTensors, MayTakeTheirMemoryWhenTheyAreFirstUsed) {
+  const int64_t before = memory_stats(cuda).live_bytes;
+  {
+    const Ref<Storage> late = Storage::allocate_late(5000, cuda), unused = Storage::allocate_late(5000, cuda);
+    EXPECT_EQ(memory_stats(cuda).live_bytes, before);
+    EXPECT_NE(late->data(), nullptr);
+    EXPECT_EQ(late->data(), late->data());
+    EXPECT_FALSE(late->is_deferred());
+    EXPECT_GE(memory_stats(cuda).live_bytes, before + 5000);
+    EXPECT_LT(memory_stats(cuda).live_bytes, before + 10000);
+  }
+  EXPECT_EQ(memory_stats(cuda).live_bytes, before);
+  EXPECT_NE(Storage::allocate_late(100, cpu)->data(), nullptr);
+}
+
 TEST_F(CudaTensors, AreUsedAsInTheGuide) {
   nn::Linear model(3, 4);
   Tensor x = randn({2, 3}, cuda);

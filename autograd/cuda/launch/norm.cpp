@@ -30,25 +30,30 @@ template <class T>
 constexpr int64_t kRowOfThread = 16 / sizeof(T) * NormRows::packs(sizeof(T));
 
 /// Number of threads that hold a row of norm_rows.cu in registers; 0 if they cannot.
-template <class T, class... Arrays>
-int64_t threads_of_row(int64_t rows, int64_t cols, const Arrays*... arrays) {
+template <class T>
+int64_t threads_of_row(int64_t rows, int64_t cols) {
   constexpr int64_t kWidth = 16 / sizeof(T);
   if (rows == 0 || cols == 0 || cols % kWidth != 0 || cols > kRowOfThread<T> * NormRows::kMostThreads) return 0;
-  if (!begin_at_multiples(16, arrays...)) return 0;
   return cols <= kRowOfThread<T> * 32 ? 32 : NormRows::kMostThreads;
 }
-
+/// The same for rows that begin anywhere.
+template <class T, class... Arrays>
+int64_t threads_of_row(int64_t rows, int64_t cols, const Arrays*... arrays) {
+  return begin_at_multiples(16, arrays...) ? threads_of_row<T>(rows, cols) : 0;
+}
 /// The same where draws that share a block of random numbers belong to one thread.
 template <class T, class... Arrays>
 int64_t threads_of_drawn_row(int64_t rows, int64_t cols, const Dropout& dropout, const Arrays*... arrays) {
   return dropout.counter % 4 == 0 ? threads_of_row<T>(rows, cols, arrays...) : 0;
 }
 
-/// The number of blocks of norm_rows.cu, each of which sums the gradients of the parameters over its rows.
+/// Over how many parts of the rows the gradients of the parameters are summed: the blocks of norm_rows.cu.
 template <class T>
 int64_t norm_parts(int64_t rows, int64_t cols) {
-  const int64_t threads = cols <= 32 * kRowOfThread<T> ? 32 : NormRows::kMostThreads;
-  return std::clamp<int64_t>(over_lines(rows, threads).blocks.x, 1, NormRows::kMostParts);
+  constexpr int64_t kRows = 64;  // of a part of a kernel of norm.cu
+  const int64_t threads = threads_of_row<T>(rows, cols);
+  return threads == 0 ? std::max<int64_t>(1, quotient_up(rows, kRows))
+                      : std::min<int64_t>(over_lines(rows, threads).blocks.x, NormRows::kMostParts);
 }
 
 template <class T, class... A>
@@ -125,16 +130,16 @@ void norm_of_layer(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight,
   }
 }
 template <class T>
-void norm_of_layer_backward_but_totals(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* mean,
-                                       const Sum<T>* rstd, const T* dy, const T* added, T* dx,
-                                       const NormGradients<T>& more) {
+void norm_of_layer_backward_in_parts(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* mean,
+                                     const Sum<T>* rstd, const T* dy, const T* added, T* dx,
+                                     const NormGradients<T>& more) {
   norm_backward(kLayer, rows, cols, x, weight, mean, rstd, dy, added, dx, more, mean, rstd);
 }
 template <class T>
 void norm_of_layer_backward(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* mean,
                             const Sum<T>* rstd, const T* dy, const T* added, T* dx, Sum<T>* dweight, Sum<T>* dbias) {
   with_totals<T>(rows, cols, dweight, dbias, [&](const NormGradients<T>& more) {
-    norm_of_layer_backward_but_totals(rows, cols, x, weight, mean, rstd, dy, added, dx, more);
+    norm_of_layer_backward_in_parts(rows, cols, x, weight, mean, rstd, dy, added, dx, more);
   });
 }
 template <class T>
@@ -147,16 +152,15 @@ void norm_of_squares(int64_t rows, int64_t cols, const T* x, const Sum<T>* weigh
   }
 }
 template <class T>
-void norm_of_squares_backward_but_totals(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight,
-                                         const Sum<T>* rstd, const T* dy, const T* added, T* dx,
-                                         const NormGradients<T>& more) {
+void norm_of_squares_backward_in_parts(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* rstd,
+                                       const T* dy, const T* added, T* dx, const NormGradients<T>& more) {
   norm_backward(kRms, rows, cols, x, weight, static_cast<const Sum<T>*>(nullptr), rstd, dy, added, dx, more, rstd);
 }
 template <class T>
 void norm_of_squares_backward(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* rstd,
                               const T* dy, const T* added, T* dx, Sum<T>* dweight) {
   with_totals<T>(rows, cols, dweight, nullptr, [&](const NormGradients<T>& more) {
-    norm_of_squares_backward_but_totals(rows, cols, x, weight, rstd, dy, added, dx, more);
+    norm_of_squares_backward_in_parts(rows, cols, x, weight, rstd, dy, added, dx, more);
   });
 }
 
@@ -189,8 +193,8 @@ void norm_of_squares_of_sum(int64_t rows, int64_t cols, const DroppedSum<T>& x, 
 TAPE_DEFINE_TABLES(NormKernels, norm, .layer_norm = norm_of_layer<T>, .layer_norm_backward = norm_of_layer_backward<T>,
                    .rms_norm = norm_of_squares<T>, .rms_norm_backward = norm_of_squares_backward<T>,
                    .layer_norm_of_sum = norm_of_layer_of_sum<T>, .rms_norm_of_sum = norm_of_squares_of_sum<T>,
-                   .layer_norm_backward_but_totals = norm_of_layer_backward_but_totals<T>,
-                   .rms_norm_backward_but_totals = norm_of_squares_backward_but_totals<T>, .parts = norm_parts<T>,
+                   .layer_norm_backward_in_parts = norm_of_layer_backward_in_parts<T>,
+                   .rms_norm_backward_in_parts = norm_of_squares_backward_in_parts<T>, .parts = norm_parts<T>,
                    .totals = norm_totals<T>)
 extern const NormKernels<BFloat16> norm_bf16 = norm_table<BFloat16>;
 

@@ -45,11 +45,11 @@ struct NormKernels {
   void (*rms_norm_of_sum)(int64_t rows, int64_t cols, const DroppedSum<T>& x, const Sum<T>* weight, double eps, T* y,
                           Sum<T>* rstd) = nullptr;
   /// A backward pass without the totals of the gradients of weight and bias.
-  void (*layer_norm_backward_but_totals)(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight,
-                                         const Sum<T>* mean, const Sum<T>* rstd, const T* dy, const T* added, T* dx,
-                                         const NormGradients<T>& more) = nullptr;
-  void (*rms_norm_backward_but_totals)(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* rstd,
-                                       const T* dy, const T* added, T* dx, const NormGradients<T>& more) = nullptr;
+  void (*layer_norm_backward_in_parts)(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* mean,
+                                       const Sum<T>* rstd, const T* dy, const T* added, T* dx,
+                                       const NormGradients<T>& more) = nullptr;
+  void (*rms_norm_backward_in_parts)(int64_t rows, int64_t cols, const T* x, const Sum<T>* weight, const Sum<T>* rstd,
+                                     const T* dy, const T* added, T* dx, const NormGradients<T>& more) = nullptr;
   /// Number of parts of the rows over which that sums.
   int64_t (*parts)(int64_t rows, int64_t cols) = nullptr;
   /// The totals of norms of the same size, at most kMostNormTotals.

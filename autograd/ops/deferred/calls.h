@@ -12,7 +12,7 @@
 #include "../kernel_call.h"
 
 // On a GPU, some results are computed when they are first used. By then more is known, so that several operations are
-// one launch (product.h, dropped_sum.h).
+// one launch (product.h, dropped_sum.h, norm_totals.h).
 //
 // The tape and the tensors are the same with and without. Storage (memory.h) begins a call before its result is read
 // and before an operand changes; a call whose result is freed never runs. Nothing is deferred while an observer is

@@ -70,7 +70,7 @@ bool takes_bf16(const kernels::Target& target, Inputs in) {
   return kernels::has_bf16_kernels(target) && std::ranges::all_of(in.subspan(1), is_f32);
 }
 
-/// Those of parameters may be totals that are computed late.
+/// Memory for the gradient of an input. Those of parameters are computed late on a GPU.
 Tensor new_norm_gradient(size_t i, const Tensor& input) {
   return i == 0 ? empty_like(input) : empty_result(input.shape(), input.options());
 }
@@ -140,7 +140,7 @@ struct LayerNorm {
     };
     if (!may_defer(c.at())) return call(table.layer_norm_backward, c.dparameter(1), c.dparameter(2));
     LateGradients<T> late(c, of, true);
-    call(table.layer_norm_backward_but_totals, late.more());
+    call(table.layer_norm_backward_in_parts, late.more());
     late.keep();
   }
   Tensor reference(Inputs in) const {
@@ -182,7 +182,7 @@ struct RmsNorm {
     };
     if (!may_defer(c.at())) return call(table.rms_norm_backward, c.dparameter(1));
     LateGradients<T> late(c, of, false);
-    call(table.rms_norm_backward_but_totals, late.more());
+    call(table.rms_norm_backward_in_parts, late.more());
     late.keep();
   }
   Tensor reference(Inputs in) const {

@@ -186,6 +186,37 @@ TEST_F(CudaDroppedSum, DropsItsGradientOnTheWay) {
   EXPECT_EQ(apart, on_the_way + 2);
 }
 
+TEST_F(CudaDroppedSum, HasTheGradientsOfSeveralDropouts) {
+  // The gradient of the sum is that of both, of which the norm drops one on the way.
+  for (const bool same_draws : {false, true}) {
+    const auto gradients_of_place = [&](Device place) {
+      Residual r(f32, place);
+      Tensor z = values_of({6, 24}, 5, f32, place);
+      r.y.requires_grad_(), z.requires_grad_();
+      const Tensor sum = r.sum() + seeded_dropout(z, same_draws ? r.p : 0.2, 7, r.counter);
+      tape::sum(square(r.normed(sum))).backward();
+      return Tensors{r.y.grad(), z.grad()};
+    };
+    const Tensors expected = gradients_of_place(cpu), actual = gradients_of_place(cuda);
+    expect_same(actual[0], expected[0]);
+    expect_same(actual[1], expected[1]);
+  }
+}
+
+TEST_F(CudaDroppedSum, DropsAGradientThatChangedAgain) {
+  Residual r(f32, cuda);
+  r.x.requires_grad_(), r.y.requires_grad_();
+  Tensor sum = r.sum();
+  const Tensor loss = tape::sum(r.normed(sum));
+  sum.register_hook([](const Tensor& gradient) {
+    Tensor changed = gradient;
+    changed.mul_(3);
+    return changed;
+  });
+  loss.backward();
+  EXPECT_TRUE(tensors_equal(r.y.grad().to(cpu), seeded_dropout(r.x.grad().to(cpu), r.p, 7, r.counter)));
+}
+
 TEST_F(CudaDroppedSum, GradientsOfGradientsAreThoseOfTheCpu) {
   const auto second_of = [](Device place) {
     Residual r(f64, place);

@@ -127,7 +127,7 @@ class CudaNorm : public KernelTest<T> {
     const double size = std::sqrt(static_cast<double>(std::max(rows, cols)));
     for (const bool adds : {false, true}) {
       check_of_sum(
-          "layer_norm_backward_but_totals", 2 * n + 2 * cols, size,
+          "layer_norm_backward_in_parts", 2 * n + 2 * cols, size,
           [&](T* to) {
             norm<T>().layer_norm_backward(rows, cols, z.data(), weight.data(), mean.data(), rstd.data(), dy.data(),
                                           adds ? to : nullptr, to, to + 2 * n, to + 2 * n + cols);
@@ -136,9 +136,9 @@ class CudaNorm : public KernelTest<T> {
           [&](const T* of, const T*, T* to) {
             const NormKernels<T>& k = norm<T>(kOnDevice);
             const DeviceArray<T> sums(static_cast<size_t>(2 * k.parts(rows, cols) * cols));
-            k.layer_norm_backward_but_totals(rows, cols, of, weight_there.constant(), mean_there.constant(),
-                                             rstd_there.constant(), dy_there.constant(), adds ? to : nullptr, to,
-                                             {.dropout = dropout, .dropped = to + n, .sums = sums.get()});
+            k.layer_norm_backward_in_parts(rows, cols, of, weight_there.constant(), mean_there.constant(),
+                                           rstd_there.constant(), dy_there.constant(), adds ? to : nullptr, to,
+                                           {.dropout = dropout, .dropped = to + n, .sums = sums.get()});
             // As of two norms.
             const NormTotals<T> totals[] = {{sums.get(), to + 2 * n, nullptr},
                                             {sums.get(), nullptr, to + 2 * n + cols}};
@@ -146,7 +146,7 @@ class CudaNorm : public KernelTest<T> {
           },
           z, b);
       check_of_sum(
-          "rms_norm_backward_but_totals", 2 * n + cols, size,
+          "rms_norm_backward_in_parts", 2 * n + cols, size,
           [&](T* to) {
             norm<T>().rms_norm_backward(rows, cols, z.data(), weight.data(), rms.data(), dy.data(), adds ? to : nullptr,
                                         to, to + 2 * n);
@@ -155,9 +155,9 @@ class CudaNorm : public KernelTest<T> {
           [&](const T* of, const T*, T* to) {
             const NormKernels<T>& k = norm<T>(kOnDevice);
             const DeviceArray<T> sums(static_cast<size_t>(2 * k.parts(rows, cols) * cols));
-            k.rms_norm_backward_but_totals(rows, cols, of, weight_there.constant(), rms_there.constant(),
-                                           dy_there.constant(), adds ? to : nullptr, to,
-                                           {.dropout = dropout, .dropped = to + n, .sums = sums.get()});
+            k.rms_norm_backward_in_parts(rows, cols, of, weight_there.constant(), rms_there.constant(),
+                                         dy_there.constant(), adds ? to : nullptr, to,
+                                         {.dropout = dropout, .dropped = to + n, .sums = sums.get()});
             const NormTotals<T> totals{sums.get(), to + 2 * n, nullptr};
             k.totals(k.parts(rows, cols), cols, 1, &totals);
           },

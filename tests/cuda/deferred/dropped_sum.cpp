@@ -187,20 +187,21 @@ TEST_F(CudaDroppedSum, DropsItsGradientOnTheWay) {
 }
 
 TEST_F(CudaDroppedSum, HasTheGradientsOfSeveralDropouts) {
-  // The gradient of the sum is that of both, of which the norm drops one on the way.
-  for (const bool same_draws : {false, true}) {
-    const auto gradients_of_place = [&](Device place) {
-      Residual r(f32, place);
-      Tensor z = values_of({6, 24}, 5, f32, place);
-      r.y.requires_grad_(), z.requires_grad_();
-      const Tensor sum = r.sum() + seeded_dropout(z, same_draws ? r.p : 0.2, 7, r.counter);
-      tape::sum(square(r.normed(sum))).backward();
-      return Tensors{r.y.grad(), z.grad()};
-    };
-    const Tensors expected = gradients_of_place(cpu), actual = gradients_of_place(cuda);
-    expect_same(actual[0], expected[0]);
-    expect_same(actual[1], expected[1]);
-  }
+  // The gradient of the sum is that of both, of which the norm drops one on the way: that of the first or the second.
+  for (const bool first : {true, false})
+    for (const double p : {0.4, 0.2}) {
+      const auto gradients_of_place = [&](Device place) {
+        Residual r(f32, place);
+        Tensor z = values_of({6, 24}, 5, f32, place);
+        r.y.requires_grad_(), z.requires_grad_();
+        const Tensor one = r.dropped(), other = seeded_dropout(z, p, 7, r.counter);
+        tape::sum(square(r.normed(first ? other + one : one + other))).backward();
+        return Tensors{r.y.grad(), z.grad()};
+      };
+      const Tensors expected = gradients_of_place(cpu), actual = gradients_of_place(cuda);
+      expect_same(actual[0], expected[0]);
+      expect_same(actual[1], expected[1]);
+    }
 }
 
 TEST_F(CudaDroppedSum, DropsAGradientThatChangedAgain) {
@@ -225,6 +226,16 @@ TEST_F(CudaDroppedSum, GradientsOfGradientsAreThoseOfTheCpu) {
     return grad(tape::sum(square(first)), r.x);
   };
   expect_same(second_of(cuda), second_of(cpu));
+}
+
+TEST_F(CudaDroppedSum, RecordsTheDropoutOfAGradientThatHasOne) {
+  Residual r(f64, cuda);
+  r.x.requires_grad_(), r.y.requires_grad_();
+  const Tensor sum = r.sum();
+  Tensor gradient = grad(tape::sum(r.normed(sum)), sum);  // with its dropout
+  gradient.requires_grad_();
+  const Tensor dropped = grad(r.dropped(), r.y, {.gradients = {gradient}, .create_graph = true});
+  expect_same(grad(tape::sum(dropped), gradient), seeded_dropout(ones({6, 24}, {f64, cpu}), r.p, 7, r.counter));
 }
 
 TEST_F(CudaDroppedSum, ActivationsTakeADroppedGradient) {

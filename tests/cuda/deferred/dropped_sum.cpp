@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "autograd/memory.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/dropout.h"
 #include "autograd/ops/elementwise/unary.h"
@@ -13,6 +14,7 @@
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/backward.h"
 #include "autograd/tape/observer.h"
 #include "tests/cuda/deferred/values.h"
 #include "tests/support/tensors.h"

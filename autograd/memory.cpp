@@ -175,7 +175,7 @@ class LateBlock : public DeferredWork {
 
 }  // namespace
 
-void set_deferred_work(DeferredWork& work) { deferred_work = &work; }
+void DeferredWork::follow_synchronize() { deferred_work = this; }
 
 void synchronize(Device device) {
   if (device.is_cpu()) return;

@@ -52,9 +52,9 @@ class DeferredWork : NonCopyable {
 
  protected:
   ~DeferredWork() = default;
+  /// Makes synchronize() begin this work, instead of other such work.
+  void follow_synchronize();
 };
-/// Makes synchronize() begin this work, instead of other such work.
-void set_deferred_work(DeferredWork& work);
 
 /// A block of 64-byte aligned memory shared by tensors, with a version counter of in-place writes.
 class Storage : public RefCounted {

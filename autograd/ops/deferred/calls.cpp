@@ -50,11 +50,7 @@ Tensor empty_result(const Shape& shape, const TensorOptions& options) {
 
 DeferredCalls& DeferredCalls::instance() {
   // Never destroyed, since storages may be freed at any time during exit.
-  static auto* calls = [] {
-    auto* const made = new DeferredCalls;
-    set_deferred_work(*made);
-    return made;
-  }();
+  static auto* calls = new DeferredCalls;
   return *calls;
 }
 

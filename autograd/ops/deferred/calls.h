@@ -96,6 +96,7 @@ class DeferredCalls : public DeferredWork {
   void begin_all(Device device) override;
 
  private:
+  DeferredCalls() { follow_synchronize(); }
   using Calls = std::vector<std::unique_ptr<DeferredCall>>;
 
   /// The call that will write all of x, or null.

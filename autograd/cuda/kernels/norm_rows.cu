@@ -53,11 +53,9 @@ struct Summed {
   __device__ TAPE_INLINE Pack<T, kPackSize<T>> operator()(int64_t i) const {
     constexpr int kWidth = kPackSize<T>;
     Pack<T, kWidth> sums = load_pack<kWidth>(a + i);
-    const Pack<T, kWidth> others = load_pack<kWidth>(b + i);
-    uint32_t draws[kWidth];
-    fill_draws(dropout, i, draws);
-    TAPE_UNROLL for (int j = 0; j < kWidth; ++j) sums.values[j] =
-        sum_of(sums.values[j], dropped(dropout, others.values[j], draws[j]));
+    Pack<T, kWidth> others = load_pack<kWidth>(b + i);
+    drop(dropout, i, others);
+    TAPE_UNROLL for (int j = 0; j < kWidth; ++j) sums.values[j] = sum_of(sums.values[j], others.values[j]);
     store_pack(z + i, sums);
     return sums;
   }
@@ -128,9 +126,7 @@ struct AlsoDropped {
   T* y;
 
   __device__ TAPE_INLINE void operator()(int64_t i, Pack<T, kPackSize<T>> pack) const {
-    uint32_t draws[kPackSize<T>];
-    fill_draws(dropout, i, draws);
-    TAPE_UNROLL for (int j = 0; j < kPackSize<T>; ++j) pack.values[j] = dropped(dropout, pack.values[j], draws[j]);
+    drop(dropout, i, pack);
     store_pack(y + i, pack);
   }
 };

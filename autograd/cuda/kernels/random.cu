@@ -89,27 +89,10 @@ __device__ void normal(int64_t n, uint64_t seed, uint64_t counter, double mean, 
 /// y = dropout(x), plus `added`, which may be null. y may be x or `added`.
 template <class T>
 __device__ void dropout(int64_t n, const Dropped<Compute<T>>& given, const T* x, const T* added, T* y) {
-  constexpr int kWidth = kPackSize<T>, kSize = kWidth < 4 ? 4 : kWidth;
-  const bool aligned = has_packs<kWidth>(x) && has_packs<kWidth>(y) && has_packs<kWidth>(added);
-  for_packs<kSize>(
-      n, given.counter % 4 == 0 && aligned,
-      [&](int64_t i) {
-        uint32_t draws[kSize];
-        fill_draws(given, i, draws);
-        TAPE_UNROLL for (int at = 0; at < kSize; at += kWidth) {
-          Pack<T, kWidth> pack = load_pack<kWidth>(x + i + at);
-          TAPE_UNROLL for (int j = 0; j < kWidth; ++j) pack.values[j] = dropped(given, pack.values[j], draws[at + j]);
-          if (added) {
-            const Pack<T, kWidth> others = load_pack<kWidth>(added + i + at);
-            TAPE_UNROLL for (int j = 0; j < kWidth; ++j) pack.values[j] = sum_of(others.values[j], pack.values[j]);
-          }
-          store_pack(y + i + at, pack);
-        }
-      },
-      [&](int64_t i) {
-        const T value = dropped(given, x[i], philox_draw(given.seed, given.counter + static_cast<uint64_t>(i)));
-        y[i] = added ? sum_of(added[i], value) : value;
-      });
+  if (added)
+    map_dropped(n, given, added, x, y, sum_of<T>);
+  else
+    map_dropped(n, given, x, x, y, [](T, T value) { return value; });
 }
 
 template <class T>

@@ -2,8 +2,6 @@
 #include "autograd/cuda/kernels/dropout.h"
 #include "autograd/cuda/kernels/functions.h"
 
-using tape::kernels::philox_draw;
-
 namespace {
 
 constexpr double kLn2 = 0.69314718055994531, kLn10 = 2.3025850929940457;
@@ -66,31 +64,6 @@ __device__ T mish_slope(T x) {
   return w * below + inside * (e / (e + 1)) * (4 * (w + 1) * below * below);
 }
 
-/// dx[i] = f(values[i], dropout(dz)[i]). dx may be values or dz.
-template <class V, class F>
-__device__ TAPE_INLINE void map_dropped(int64_t n, const V* values, const V* dz, const Dropped<Compute<V>>& dropout,
-                                        V* dx, const F& f) {
-  constexpr int kWidth = kPackSize<V>, kSize = kWidth < 4 ? 4 : kWidth;
-  const bool aligned = has_packs<kWidth>(values) && has_packs<kWidth>(dz) && has_packs<kWidth>(dx);
-  for_packs<kSize>(
-      n, dropout.counter % 4 == 0 && aligned,
-      [&](int64_t i) {
-        uint32_t draws[kSize];
-        fill_draws(dropout, i, draws);
-        TAPE_UNROLL for (int at = 0; at < kSize; at += kWidth) {
-          const Pack<V, kWidth> of_f = load_pack<kWidth>(values + i + at);
-          Pack<V, kWidth> pack = load_pack<kWidth>(dz + i + at);
-          TAPE_UNROLL for (int j = 0; j < kWidth; ++j) pack.values[j] =
-              f(of_f.values[j], dropped(dropout, pack.values[j], draws[at + j]));
-          store_pack(dx + i + at, pack);
-        }
-      },
-      [&](int64_t i) {
-        const uint32_t draw = philox_draw(dropout.seed, dropout.counter + static_cast<uint64_t>(i));
-        dx[i] = f(values[i], dropped(dropout, dz[i], draw));
-      });
-}
-
 }  // namespace
 
 /// y[i] = value, an expression of x = x[i].
@@ -131,7 +104,7 @@ __device__ TAPE_INLINE void map_dropped(int64_t n, const V* values, const V* dz,
   template <class V>                                                                                   \
   __device__ void unary_##name##_backward_dropped(int64_t n, const V* values, const V* dz,             \
                                                   const Dropped<Compute<V>>& dropout, V* dx) {         \
-    map_dropped(n, values, dz, dropout, dx, unary_##name##_gradient<V>);                               \
+    map_dropped(n, dropout, values, dz, dx, unary_##name##_gradient<V>);                               \
   }                                                                                                    \
   }                                                                                                    \
   TAPE_EXPORT_WITH_BF16(unary_##name##_backward_dropped,                                               \

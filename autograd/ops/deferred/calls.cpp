@@ -116,16 +116,14 @@ void DeferredCalls::launch(const std::vector<const DeferredCall*>& together, Cal
                            const std::function<void(std::span<void* const> blocks)>& to_blocks) {
   // Blocks that are evenly spaced, as cuBLASLt needs them, at addresses that repeat from step to step.
   std::vector<Storage*> results;
-  std::vector<bool> has_block;
   for (const DeferredCall* const call : together)
-    for (Storage* const result : call->results()) {
-      has_block.push_back(result);
+    for (Storage* const result : call->results())
       if (result) results.push_back(result);
-    }
-  std::vector<void*> blocks(results.size());
-  Storage::allocate_blocks(results, blocks);
-  for (size_t i = 0; i < has_block.size(); ++i)
-    if (!has_block[i]) blocks.insert(blocks.begin() + static_cast<std::ptrdiff_t>(i), nullptr);
+  std::vector<void*> made(results.size()), blocks;
+  Storage::allocate_blocks(results, made);
+  auto next = made.begin();
+  for (const DeferredCall* const call : together)
+    for (Storage* const result : call->results()) blocks.push_back(result ? *next++ : nullptr);
   try {
     to_blocks(blocks);
   } catch (...) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs test programs under AddressSanitizer and UndefinedBehaviorSanitizer: `scripts/sanitize.sh base text`, or all of them
-# without arguments. With --seconds N, stops after about that time and prints which programs did not run. The last line is
-# "N passed, N failed"; exit code 77 if there was no time for any.
+# without arguments. Each program runs as soon as it is built. With --seconds N, stops after about that time and prints which
+# programs did not run. The last line is "N passed, N failed"; exit code 77 if there was no time for any.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -25,21 +25,17 @@ within_time() {
 }
 
 cmake --preset sanitize > /dev/null
-built=0
-within_time cmake --build --preset sanitize --target "${programs[@]/#/test_}" || built=$?
-if [ "$built" -eq 124 ]; then
-  printf 'the build with sanitizers did not finish in time\n'
-  exit 77
-fi
-[ "$built" -eq 0 ] || exit "$built"
-
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 passed=0
 failed=0
 for program in "${programs[@]}"; do
   status=0
-  within_time "build/sanitize/tests/test_$program" --gtest_brief=1 > "$log" 2>&1 || status=$?
+  within_time cmake --build --preset sanitize --target "test_$program" || status=$?
+  if [ "$status" -ne 124 ]; then
+    [ "$status" -eq 0 ] || exit "$status"
+    within_time "build/sanitize/tests/test_$program" --gtest_brief=1 > "$log" 2>&1 || status=$?
+  fi
   if [ "$status" -eq 124 ]; then
     printf '%s: no time left\n' "$program"
     continue

@@ -24,6 +24,7 @@ import {
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import { hostile } from "./make_log.mjs";
 import { folder, run, words } from "./models.mjs";
+import { boxOf } from "./pointer.mjs";
 
 const fixtures = join(dirname(fileURLToPath(import.meta.url)), "../fixtures");
 
@@ -401,8 +402,7 @@ await check("the whole tape can be fitted, and the map scrolls it", async ({ pag
   const inside = () => plot.evaluate((e) => e.scrollWidth <= e.clientWidth + 1 && e.scrollHeight <= e.clientHeight + 1);
   assert.equal(await inside(), false);
   const map = page.locator(".minimap svg");
-  await map.scrollIntoViewIfNeeded();
-  const box = await map.boundingBox();
+  const box = await boxOf(map);
   await page.mouse.click(box.x + box.width / 2, box.y + box.height - 3);
   assert.ok(await plot.evaluate((e) => e.scrollTop > 0.8 * (e.scrollHeight - e.clientHeight)), "at the bottom");
   await page.getByRole("button", { name: "Fit width and height" }).click();

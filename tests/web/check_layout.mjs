@@ -5,6 +5,7 @@ import * as browser from "./browser.mjs";
 import { column, dataOf, decoded, named, scaled, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import * as models from "./models.mjs";
+import { boxOf } from "./pointer.mjs";
 
 const pulled = () => ({ path: models.pulled(), data: dataOf(models.pulled()) });
 const made = (name) => () => {
@@ -161,7 +162,7 @@ await check(
   longNames,
   async ({ page }) => {
     const picture = page.locator(".jacobian .plot");
-    const { x, width } = await picture.boundingBox();
+    const { x, width } = await boxOf(picture);
     const names = await boxes(page, ".jacobian .axis-name");
     assert.ok(names.some(({ text }) => text === "Weltanschauung"));
     for (const { right, text } of names) assert.ok(right <= x + width + 6, `${text}: ${right} of ${x + width}`);

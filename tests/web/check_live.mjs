@@ -8,6 +8,7 @@ import { address, dataOf, decoded, near, numbers, view } from "./explorer_views.
 import { constantEngine, explored, FakeEngine, liveData, packed, recordedText } from "./fake_engine.mjs";
 import { writeExplorer } from "./make_explorer_data.mjs";
 import * as models from "./models.mjs";
+import { boxOf } from "./pointer.mjs";
 
 const made = (name, live) => () => {
   const path = models.folder(`live-${name}.html`);
@@ -214,7 +215,7 @@ await check(
     const words = await page.locator(".effect").innerText();
     assert.match(words, /^loss [\d.]+ → [\d.]+ \([+−][\d.e−]+; the gradient predicted [+−][\d.e−]+\)$/);
     // Dragged to the right.
-    const box = await cell(page, 2, 1).boundingBox();
+    const box = await boxOf(cell(page, 2, 1));
     const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
     await page.mouse.move(x, y);
     await page.mouse.down();

@@ -5,6 +5,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as browser from "./browser.mjs";
 import { hostile, kinds, writeLog } from "./make_log.mjs";
+import { boxOf } from "./pointer.mjs";
 
 // Checks the report of a made-up log, optionally compared with others.
 function check(name, kind, body, { others = [], ...settings } = {}) {
@@ -50,7 +51,7 @@ await check(
   async ({ page, lines }) => {
     const steps = new Map(of(lines, "step").map((line) => [line.step, line]));
     const plot = page.locator("#loss .plot");
-    const box = await plot.boundingBox();
+    const box = await boxOf(plot);
     for (const share of [0.1, 0.35, 0.62, 0.97]) {
       await page.mouse.move(box.x + share * box.width, box.y + box.height / 2);
       const step = await stepShown(page);
@@ -151,8 +152,7 @@ await check("axis, scale and range can be changed", "translation", async ({ page
   await page.locator(".toolbar").getByText("Log", { exact: true }).click();
   assert.notDeepEqual(await ticks("y"), linear);
   await page.locator(".toolbar").getByText("Step", { exact: true }).click();
-  await page.locator("#lr").scrollIntoViewIfNeeded();
-  const box = await page.locator("#lr .plot").boundingBox();
+  const box = await boxOf(page.locator("#lr .plot"));
   await page.mouse.move(box.x + 0.4 * box.width, box.y + 50);
   await page.mouse.down();
   await page.mouse.move(box.x + 0.6 * box.width, box.y + 50, { steps: 4 });

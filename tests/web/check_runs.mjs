@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as browser from "./browser.mjs";
-import { column, dataOf, decoded, named, near, nearAll, numbers, option, point, sum, view } from "./explorer_views.mjs";
+import { column, dataOf, decoded, named, near, nearAll, numbers, option, sum, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import { checkpoints, corrupted, cut, folder, patched, pulled, run, texts, words } from "./models.mjs";
+import { point } from "./pointer.mjs";
 
 const inspected = {
   film: () => ["--film"],

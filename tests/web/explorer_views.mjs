@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
+import { point } from "./pointer.mjs";
 
 // The data embedded in a page.
 export function dataOf(path) {
@@ -100,13 +101,6 @@ const titleOf = (kind) => kind.replace(/^./, (letter) => letter.toUpperCase());
 async function choose(page, block) {
   await option(page, "Attention", titleOf(block.kind));
   await menu(page, "Block", block.module);
-}
-
-// Moves the pointer to a cell of a heatmap.
-export async function point(page, cover, row, column, [rows, columns]) {
-  await cover.scrollIntoViewIfNeeded();
-  const box = await cover.boundingBox();
-  await page.mouse.move(box.x + ((column + 0.5) * box.width) / columns, box.y + ((row + 0.5) * box.height) / rows);
 }
 
 const none = "This output has no gradient here.";

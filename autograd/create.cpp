@@ -37,6 +37,12 @@ Tensor filled(const char* operation, const Shape& shape, const Number& value, co
   return x;
 }
 
+/// Value i of arange() in an integer dtype.
+template <class T>
+T whole_value(double start, double step, int64_t i) {
+  return Number(static_cast<int64_t>(start) + i * static_cast<int64_t>(step)).to<T>("arange");
+}
+
 }  // namespace
 
 Tensor full(const Shape& shape, const Number& value, const TensorOptions& options) {
@@ -54,10 +60,17 @@ Tensor arange(double start, double end, double step, const TensorOptions& option
   const double count = std::ceil((end - start) / step);
   if (count > 1e15) raise(ErrorKind::config, "arange: {} values requested, more than 1e15", count);
   const auto n = static_cast<int64_t>(count);
+  const bool floating = is_floating(options.dtype);
+  constexpr double kExact = 9007199254740992;  // 2^53
+  for (const double value : {start, step})
+    if (!floating && (value != std::trunc(value) || std::abs(value) > kExact))
+      raise(ErrorKind::config, "arange: {} needs integers of at most 2^53, got start {} and step {}",
+            to_string(options.dtype), start, step);
   const Tensor x = empty({n}, {options.dtype, cpu});
   dispatch_all(options.dtype, [&]<class T>(T) {
     T* values = static_cast<T*>(x.raw());
-    for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(start + step * static_cast<double>(i));
+    for (int64_t i = 0; i < n; ++i)
+      values[i] = floating ? static_cast<T>(start + step * static_cast<double>(i)) : whole_value<T>(start, step, i);
   });
   return x.to(options.device);
 }

@@ -42,6 +42,13 @@ const char* find_saving_op(const Tensor& x, const Tensor& other) {
   return nullptr;
 }
 
+/// Throws Error (graph) if recording x = f(x, other) would form such a cycle.
+void refuse_saved(const Tensor& x, const char* operation, const Tensor& other) {
+  if (const char* name = find_saving_op(x, other))
+    raise(ErrorKind::graph, "{}: the backward of '{}' needs the old values of this tensor {}; write out of place",
+          operation, name, to_string(x.shape()));
+}
+
 /// A new tensor with the values and the history of x.
 Tensor with_history_of(const Tensor& x) {
   Tensor old = x.detach().clone();
@@ -107,13 +114,11 @@ Tensor& combine(Tensor& x, const char* operation, Binary kind, Tensor (*f)(const
   const bool is_arithmetic = kind == Binary::add || kind == Binary::sub || kind == Binary::mul;
   const bool has_kernel = is_arithmetic ? same_arithmetic_dtype(x, other) : same_compute_dtype(x, other);
   if (!recorded && has_kernel && result == x.dtype()) {
+    observe_use({x, other});
     combine_values(operation, x, kind, other);
     return x;
   }
-  if (recorded)
-    if (const char* name = find_saving_op(x, other))
-      raise(ErrorKind::graph, "{}: the backward of '{}' needs the old values of this tensor {}; write out of place",
-            operation, name, to_string(x.shape()));
+  if (recorded) refuse_saved(x, operation, other);
   return write(x, operation, result, recorded, [&](const Tensor& old) { return f(old, other.is(x) ? old : other); });
 }
 
@@ -122,6 +127,7 @@ template <class F>
 Tensor& with_scalar(Tensor& x, const char* operation, DType result, double scale, double shift, const F& f) {
   const bool recorded = grad_enabled() && x.requires_grad();
   if (recorded || !is_f32_or_f64(x.dtype())) return write(x, operation, result, recorded, f);
+  observe_use({x});
   run_kernels(operation, x.device(), [&](const KernelCall& at) {
     dispatch_floating(operation, x.dtype(), [&]<class T>(T) {
       kernels::elementwise<T>(at).affine(x.numel(), at.in<T>(x), static_cast<T>(scale), static_cast<T>(shift),
@@ -142,8 +148,13 @@ Tensor& Tensor::fill_(const Number& value) {
 }
 
 Tensor& Tensor::copy_(const Tensor& source) {
-  refuse_in_place(*this, "copy_");
   check_same_shape("copy_", *this, source);
+  if (grad_enabled() && is_floating(dtype()) && (requires_grad() || source.requires_grad())) {
+    refuse_saved(*this, "copy_", source);
+    record_in_place(*this, "copy_", [&](const Tensor&) { return tape::clone(source); });
+    return *this;
+  }
+  observe_use({*this, source});
   overwrite(*this, source.detach().to(dtype()));
   return *this;
 }
@@ -153,6 +164,7 @@ Tensor& Tensor::add_(const Tensor& other, const Number& scale) {
   if (recorded || dtype() != other.dtype() || shape() != other.shape() || !is_f32_or_f64(dtype()) ||
       shares_storage(other))
     return combine(*this, "add_", Binary::add, add, scale.value() == 1 ? other : other * scale);
+  observe_use({*this, other});
   run_kernels("add_", device(), [&](const KernelCall& at) {
     dispatch_floating("add_", dtype(), [&]<class T>(T) {
       kernels::elementwise<T>(at).accumulate(numel(), at.in<T>(other), static_cast<T>(scale.value()), at.out<T>(*this));
@@ -176,13 +188,15 @@ Tensor& Tensor::sub_(const Number& number) {
 }
 
 Tensor& Tensor::mul_(const Number& number) {
-  return with_scalar(*this, "mul_", result_type(*this, number), number.value(), 0,
+  return with_scalar(*this, "mul_", result_type(*this, number), number.value(), -0.0,
                      [&](const Tensor& x) { return x * number; });
 }
 
 Tensor& Tensor::div_(const Number& number) {
   const DType result = is_floating(dtype()) ? dtype() : f32;
-  return with_scalar(*this, "div_", result, 1 / number.value(), 0, [&](const Tensor& x) { return x / number; });
+  if (!detail::divides_by_product(number.value(), dtype()))
+    return combine(*this, "div_", Binary::div, div, scalar(number, {result, device()}));
+  return with_scalar(*this, "div_", result, 1 / number.value(), -0.0, [&](const Tensor& x) { return x / number; });
 }
 
 }  // namespace tape

@@ -44,7 +44,7 @@
 //     rather than constants, so that calls can differ.
 //   static constexpr bool results_have_values = true;
 //     There is no forward kernel: results() also computes the values, with operations on detached inputs.
-//   bool overwrites = false;
+//   bool reuses_saved = false;
 //     The gradient of input 0 may reuse the memory of the first saved value if nothing else needs it.
 //   bool reuses_kept = false;
 //     Kept value i has the size of input i, and that input's gradient may reuse its memory if nothing else needs it.

@@ -258,13 +258,16 @@ void BackwardPass::run() {
       continue;
     }
     for (size_t i = 0; i < work.gradients.size() && !capturing_; ++i)
-      if (node->outputs[i].retain && work.gradients[i].defined())
-        node->outputs[i].grad = create_graph_ ? work.gradients[i] : work.gradients[i].clone();
+      if (node->outputs[i].retain && work.gradients[i].defined()) {
+        Tensor& kept = node->outputs[i].grad;
+        const Tensor& added = work.gradients[i];
+        kept = kept.defined() ? kept + added : create_graph_ ? added : added.clone();
+      }
     if (capturing_ && !leads_to_needed(*node)) continue;
     try {
       if (node->released)
         raise(ErrorKind::graph,
-              "backward: the saved values of '{}' were freed by an earlier backward; pass .retain_graph = true to that "
+              "backward: the saved values of '{}' were freed by an earlier backward; pass retain_graph to that "
               "one",
               node->name());
       if (node->segment)
@@ -287,7 +290,7 @@ Tensor seed_for(const char* operation, const Tensor& output, const Tensor& given
   if (!given.defined()) {
     if (output.numel() != 1)
       raise(ErrorKind::graph,
-            "{}: the output is {}; only a single element can start without a seed: pass .gradient of that shape",
+            "{}: the output is {}; only a single element can start without a seed: pass a gradient of that shape",
             operation, to_string(output.shape()));
     return ones(output.shape(), output.options());
   }
@@ -325,8 +328,7 @@ Tensors grad(const Tensors& outputs, const Tensors& inputs, const GradOptions& o
   pass.run();
   for (size_t i = 0; i < inputs.size(); ++i)
     if (!pass.captured[i].defined() && !options.allow_unused)
-      raise(ErrorKind::graph,
-            "grad: the outputs do not depend on input {} {}; pass .allow_unused = true to accept that", i,
+      raise(ErrorKind::graph, "grad: the outputs do not depend on input {} {}; pass allow_unused to accept that", i,
             to_string(inputs[i].shape()));
   return pass.captured;
 }

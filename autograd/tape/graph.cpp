@@ -32,9 +32,8 @@ void check_recorded(const char* operation, const Tensor& loss) {
     raise(ErrorKind::graph, "{}: the loss {} has no graph: nothing it was computed from requires gradients", operation,
           to_string(loss.shape()));
   if (loss.impl().node->released)
-    raise(ErrorKind::graph,
-          "{}: the tape of '{}' was freed by a backward; call this before it, or pass .retain_graph = true", operation,
-          loss.impl().node->name());
+    raise(ErrorKind::graph, "{}: the tape of '{}' was freed by a backward; call this before it, or pass retain_graph",
+          operation, loss.impl().node->name());
 }
 
 std::string module_of(const Node& node) { return node.trace ? node.trace->module_path : ""; }

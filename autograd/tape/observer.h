@@ -20,8 +20,8 @@ struct AttentionCall;
 /// on_node() before the next observer does. Whatever an event handler does itself (tensor operations, a backward) is
 /// only seen by observers that it opens. An exception thrown by a handler ends the operation or the backward, and the
 /// inner observers do not receive the event. An observer may be closed at any time, also inside a handler; one opened
-/// inside a handler or an Unobserved scope must be closed before its end. An observer belongs to the thread that opened
-/// it.
+/// inside a handler or a HideObservers scope must be closed before its end. An observer belongs to the thread that
+/// opened it.
 class Observer : NonCopyable {
  public:
   Observer();

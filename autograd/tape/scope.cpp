@@ -79,7 +79,8 @@ ModuleScope::~ModuleScope() {
 std::string ModuleScope::path() { return path_of(modes.module); }
 
 ScopeState ScopeState::now() {
-  return {modes.composed, MatmulPrecisionScope::current(), modes.autocast, Trace::active(), ModuleScope::path()};
+  return {modes.composed,  MatmulPrecisionScope::current(), modes.autocast, Trace::active(), ModuleScope::path(),
+          default_device()};
 }
 
 RestoreScopes::RestoreScopes(const ScopeState& state)
@@ -88,6 +89,7 @@ RestoreScopes::RestoreScopes(const ScopeState& state)
       composed_(modes.composed, state.composed),
       matmul_precision_(modes.matmul_precision, state.matmul_precision),
       autocast_(modes.autocast, state.autocast),
-      module_names_(modes.module, &module_path_) {}
+      module_names_(modes.module, &module_path_),
+      device_(state.device) {}
 
 }  // namespace tape

@@ -17,12 +17,13 @@ struct ScopeState {
   std::optional<DType> autocast;
   bool trace = false;
   std::string module_path;
+  Device device = default_device();
 
   static ScopeState now();
 };
 
-/// Restores captured scopes while in scope and suspends all others, except observers (an open Trace stays open) and
-/// whether operations are recorded.
+/// Restores these scopes. Observers (an open Trace too), saved-tensor hooks, Rematerialize, EagerGradAccumulation and
+/// NoGrad stay as they are.
 class RestoreScopes {
  public:
   /// `state` must outlive the scope.
@@ -35,6 +36,7 @@ class RestoreScopes {
   const detail::ScopedValue<MatmulPrecision> matmul_precision_;
   const detail::ScopedValue<std::optional<DType>> autocast_;
   const detail::ScopedValue<const detail::ModuleName*> module_names_;
+  const DeviceScope device_;
 };
 
 }  // namespace tape

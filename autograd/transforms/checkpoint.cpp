@@ -28,7 +28,6 @@ class UsedTensors : public Observer {
   /// Without duplicates, in the order of their first use.
   const Tensors& found() const { return found_; }
 
- private:
   void on_use(TensorList inputs) override {
     for (const Tensor& input : inputs) {
       if (!input.requires_grad()) continue;
@@ -38,6 +37,7 @@ class UsedTensors : public Observer {
     }
   }
 
+ private:
   const uint64_t begin_ = Ref<Node>(new Node)->sequence;  // position in recording order
   std::set<std::pair<const Node*, uint32_t>> seen_;
   Tensors found_;
@@ -95,9 +95,10 @@ Tensors checkpoint(const Function& fn, const Tensors& inputs) {
   auto segment = std::make_unique<FunctionSegment>(fn, inputs.size());
   Tensors outputs, used = inputs;
   {
-    const UsedTensors uses;
+    UsedTensors uses;
     const NoGrad no_grad;
     outputs = fn(inputs);
+    uses.on_use(outputs);  // one may be a captured tensor itself
     for (const Tensor& found : uses.found())
       if (std::none_of(inputs.begin(), inputs.end(), [&](const Tensor& input) { return same_value(input, found); }))
         used.push_back(found);

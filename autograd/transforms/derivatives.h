@@ -13,7 +13,7 @@ struct Jvp {
 };
 
 /// Jacobian-vector product (forward mode): the Jacobian of f at the inputs times the tangents, one per input and of its
-/// shape and dtype. An undefined tangent is zero; i64 and bool inputs must have one. Works for every operation whose
+/// shape and dtype. An undefined tangent is zero, and i64 and bool inputs have none. Works for every operation whose
 /// gradient can be differentiated (all of this library's): the gradient J^T u is linear in u, so its derivative with
 /// respect to u along t is J t (Townsend 2017, "A new trick for calculating Jacobian vector products"). Costs about as
 /// much as a gradient with create_graph, independent of the number of inputs. f is called once, on detached copies of

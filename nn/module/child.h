@@ -88,7 +88,7 @@ auto call_as(std::string_view name, M& module, F&& method, A&&... arguments) {
     std::tuple<A&&...> given{behind.template take<A>(arguments)...};
     auto result =
         std::apply([&](A&&... a) { return std::invoke(method, self, std::forward<A>(a)...); }, std::move(given));
-    if (Tensor* const output = hookable_output(result)) {
+    if (Tensor* const output = hookable_output(result); output && output->defined()) {
       *output = base.run_hooks(inputs, *output);
       if (watch) base.watch_output(watch, *output);
     }

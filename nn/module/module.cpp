@@ -259,6 +259,7 @@ struct Module::BackwardWatch {
   std::vector<size_t> places;  // positions of the inputs that need gradients
   size_t inputs = 0;
   Tensor output_gradient;
+  std::shared_ptr<const void> kept;
 };
 
 std::shared_ptr<Module::BackwardWatch> Module::watch_inputs(const Tensors& inputs, Tensors& behind) {
@@ -268,7 +269,7 @@ std::shared_ptr<Module::BackwardWatch> Module::watch_inputs(const Tensors& input
                                              .backward = {"dx{i} = dy{i}, or its replacement by a hook"}},
                                  .traits = {.view = true}},
                                 Origin::run_time);
-  auto watch = std::make_shared<BackwardWatch>(BackwardWatch{*this, {}, inputs.size(), {}});
+  auto watch = std::make_shared<BackwardWatch>(BackwardWatch{*this, {}, inputs.size(), {}, keep_ ? keep_() : nullptr});
   behind = inputs;
   Tensors before, after;
   if (!needs_record(inputs)) {

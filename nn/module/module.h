@@ -92,10 +92,10 @@ class Module : NonCopyable {
   void prepare_for_inference();
   /// Whether the module is in training mode; true after construction.
   bool is_training() const { return training_; }
-  /// Converts every parameter and floating-point buffer in place and drops gradients.
+  /// Converts every parameter and floating-point buffer in place; drops the gradients of those that change.
   void to(DType dtype);
-  /// Moves every parameter and buffer to a device in place and drops gradients. An optimizer's state follows at its
-  /// next step.
+  /// Moves every parameter and buffer to a device in place; drops the gradients of those that move. An optimizer's
+  /// state follows at its next step.
   void to(Device device);
   /// Device of its first parameter, else of its first buffer, else default_device().
   Device device() const;
@@ -117,6 +117,9 @@ class Module : NonCopyable {
   /// module are summed before they are added to others, so the last bits of gradients may differ. The backward pass
   /// throws Error (graph) if a hook returns another number of gradients than there are inputs.
   int64_t register_backward_hook(BackwardHook hook);
+  /// For owners that count references: what `keep` returns is held from each call with backward hooks until its
+  /// backward pass, so that the module lives as long.
+  void keep_for_backward(std::function<std::shared_ptr<const void>()> keep) { keep_ = std::move(keep); }
   /// Has no effect if the hook is already removed.
   void remove_hook(int64_t handle);
 
@@ -204,6 +207,7 @@ class Module : NonCopyable {
   std::vector<std::pair<int64_t, ForwardPreHook>> pre_hooks_;
   std::vector<std::pair<int64_t, ForwardHook>> hooks_;
   std::vector<std::pair<int64_t, BackwardHook>> backward_hooks_;
+  std::function<std::shared_ptr<const void>()> keep_;
 };
 
 /// Prints the tree of modules with their settings and parameter counts; summary() (nn/module/print.h) adds output

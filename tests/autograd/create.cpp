@@ -38,6 +38,14 @@ TEST(Create, GeneratesEvenlySpacedValues) {
   EXPECT_TAPE_ERROR(linspace(0, 1, -1), ErrorKind::config, "linspace: count must not be negative, got -1");
 }
 
+TEST(Create, GeneratesIntegersExactly) {
+  EXPECT_EQ(arange(5, 0, -2, i64).to_vector<int64_t>(), (std::vector<int64_t>{5, 3, 1}));
+  EXPECT_EQ(arange(254, 256, 1, u8).to_vector<uint8_t>(), (std::vector<uint8_t>{254, 255}));
+  EXPECT_TAPE_ERROR(arange(0, 3, 0.5, i64), ErrorKind::config,
+                    "arange: i64 needs integers of at most 2^53, got start 0 and step 0.5");
+  EXPECT_TAPE_ERROR(arange(254, 260, 1, u8), ErrorKind::numeric, "arange: 256 does not fit u8");
+}
+
 TEST(Create, EyeHasOnesOnTheDiagonal) {
   EXPECT_TRUE(tensors_equal(eye(2, f64), tensor({{1, 0}, {0, 1}}, f64)));
   EXPECT_EQ(eye(0).shape(), Shape({0, 0}));

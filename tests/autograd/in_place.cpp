@@ -192,6 +192,32 @@ TEST(InPlace, RefusesIfTheTapeNeedsTheOldValue) {
                     "version 1)");
 }
 
+TEST(InPlace, CopyCarriesTheGradientOfItsSource) {
+  const Tensor w = tensor({2, 3}).requires_grad_();
+  Tensor x = zeros({2});
+  x.copy_(w);
+  EXPECT_TRUE(x.requires_grad());
+  EXPECT_FALSE(x.is_leaf());
+  sum(x * x).backward();
+  EXPECT_TRUE(tensors_equal(w.grad(), tensor({4, 6})));
+  Tensor whole = zeros({2}, i64);
+  whole.copy_(w);
+  EXPECT_FALSE(whole.requires_grad());
+  Tensor leaf = w;
+  EXPECT_TAPE_ERROR(leaf.copy_(zeros({2})), ErrorKind::graph,
+                    "copy_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope or detach()");
+}
+
+TEST(InPlace, DividesByANumberAsByATensor) {
+  Tensor x = tensor({49, 0.7, -0.0}, f64), halves = tensor({3}, f64), tiny = tensor({0, 1e-310}, f64);
+  x /= 49;
+  EXPECT_TRUE(tensors_equal(x, tensor({1, 0.7 / 49, -0.0}, f64)));
+  halves /= 8;
+  EXPECT_EQ(halves.to_vector<double>()[0], 0.375);
+  tiny /= 1e-310;
+  EXPECT_TRUE(tensors_equal(tiny, tensor({0, 1}, f64)));
+}
+
 TEST(InPlace, WritesDirectlyWithoutRecording) {
   Tensor w = tensor({2, 3}).requires_grad_();
   {

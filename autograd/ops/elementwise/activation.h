@@ -4,8 +4,8 @@
 
 namespace tape {
 
-// Elementwise activations other than relu, gelu and silu (unary.h): x of any shape -> the same shape. f32 and f64;
-// Error (dtype) for others.
+// Elementwise activations other than relu, gelu and silu (unary.h): x of any shape -> the same shape. Floating
+// dtypes, of which f16 and bf16 are computed in f32; Error (dtype) for others.
 
 /// Options of softplus().
 struct SoftplusOptions {

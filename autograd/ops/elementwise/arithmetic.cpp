@@ -119,7 +119,7 @@ struct Affine {
 
   bool computes_bf16(const kernels::Target& target, Inputs) const { return kernels::has_bf16_kernels(target); }
   void forward(const auto& c) const { kernels::elementwise(c).affine(c.numel(), c.in(0), scale, shift, c.out()); }
-  Tensors gradients(const BackwardContext& c) const { return {scale == 1 ? c.grad() : affine(c.grad(), scale, 0)}; }
+  Tensors gradients(const BackwardContext& c) const { return {scale == 1 ? c.grad() : affine(c.grad(), scale, -0.0)}; }
 };
 
 struct PowScalar {
@@ -231,7 +231,8 @@ Tensor affine(const Tensor& x, double scale, double shift) {
     const TensorOptions integer(i64, x.device());
     return cast(add(mul(cast(x, i64), scalar(scale, integer)), scalar(shift, integer)), x.dtype());
   }
-  return fused(affine_op, {x}, Affine{scale, shift}, {{"scale", scale}, {"shift", shift}});
+  // A shift of -0 keeps the sign of a product that is 0.
+  return fused(affine_op, {x}, Affine{scale, shift}, {{"scale", scale}, {"shift", shift + 0.0}});
 }
 
 Tensor pow(const Tensor& x, const Number& power) {

@@ -30,7 +30,7 @@ Tensor pow(const Tensor& x, const Number& exponent);
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 /// @}
-/// a + weight * (b - a), all three broadcast, exact at weight 0 and 1. f32 and f64; Error (dtype) for others.
+/// a + weight * (b - a), all three broadcast, exact at weight 0 and 1. Floating dtypes; Error (dtype) for others.
 /// @{
 Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight);
 Tensor lerp(const Tensor& a, const Tensor& b, double weight);

@@ -46,7 +46,7 @@ Tensor compare(const char* name, Compare kind, const Tensor& a, const Tensor& b)
 Tensor compare(const char* name, Compare kind, const Tensor& a, const Number& b) {
   // Integers are compared with a floating scalar in f64, which is exact up to 2^53.
   const bool as_f64 = !is_floating(a.dtype()) && b.dtype() == f64;
-  const DType dtype = as_f64 ? f64 : result_type(a, b);
+  const DType dtype = as_f64 ? f64 : is_floating(a.dtype()) ? result_type(a, b) : i64;
   return compare(name, kind, cast(a.detach(), dtype), scalar(b, {dtype, a.device()}));
 }
 

@@ -5,7 +5,7 @@
 namespace tape {
 
 // Elementwise exponentials, logarithms and hyperbolic functions other than exp, log and tanh (unary.h): x of any shape
-// -> the same shape. f32 and f64; Error (dtype) for others.
+// -> the same shape. Floating dtypes, of which f16 and bf16 are computed in f32; Error (dtype) for others.
 Tensor expm1(const Tensor& x);  ///< e^x - 1, accurate for x near 0
 Tensor log1p(const Tensor& x);  ///< log(1 + x), accurate for x near 0
 Tensor exp2(const Tensor& x);   ///< 2^x

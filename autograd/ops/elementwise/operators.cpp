@@ -30,16 +30,17 @@ Tensor operator-(const Number& s, const Tensor& x) {
   return with_scalar(x, s, -1, s.value(), [](const Tensor& same, const Tensor& from) { return sub(from, same); });
 }
 
-Tensor operator*(const Tensor& x, const Number& s) { return with_scalar(x, s, s.value(), 0, mul); }
+Tensor operator*(const Tensor& x, const Number& s) { return with_scalar(x, s, s.value(), -0.0, mul); }
 
 Tensor operator/(const Tensor& x, const Number& s) {
   if (!is_floating(x.dtype())) return div(cast(x, f32), scalar(s, {f32, x.device()}));
-  return affine(x, 1 / s.value(), 0);
+  if (detail::divides_by_product(s.value(), x.dtype())) return affine(x, 1 / s.value(), -0.0);
+  return div(x, scalar(s, x.options()));
 }
 
 Tensor operator/(const Number& s, const Tensor& x) {
   if (!is_floating(x.dtype())) return div(scalar(s, {f32, x.device()}), cast(x, f32));
-  return affine(reciprocal(x), s.value(), 0);
+  return affine(reciprocal(x), s.value(), -0.0);
 }
 
 }  // namespace tape

@@ -1,5 +1,7 @@
 #include "autograd/ops/elementwise/promote.h"
 
+#include <cmath>
+
 namespace tape {
 namespace {
 
@@ -16,6 +18,16 @@ DType result_type(const Tensor& a, const Tensor& b) {
   if (x == y || without_axes_a == without_axes_b) return promote_types(x, y);
   const DType with_axes = without_axes_a ? y : x, without = without_axes_a ? x : y;
   return kind_of(without) > kind_of(with_axes) ? promote_types(x, y) : with_axes;
+}
+
+bool detail::divides_by_product(double number, DType dtype) {
+  const auto has_normal_reciprocal = [&]<class T>(T) {
+    const T value = static_cast<T>(number);
+    return std::isnormal(value) && std::isnormal(1 / value);
+  };
+  if (!(dtype == f64 ? has_normal_reciprocal(double()) : has_normal_reciprocal(float()))) return false;
+  int exponent = 0;
+  return is_half(dtype) || std::abs(std::frexp(number, &exponent)) == 0.5;
 }
 
 DType result_type(const Tensor& x, const Number& number) {

@@ -20,6 +20,12 @@ DType result_type(const Tensor& x, const Number& number);
 /// integer, and neither to bool.
 bool can_cast(DType from, DType to);
 
+namespace detail {
+/// Whether x / number may be x * (1 / number) for x of a floating dtype: if that has the same bits, since the number is
+/// a power of two, or if x is a half, which is computed in f32 and rounded.
+bool divides_by_product(double number, DType dtype);
+}  // namespace detail
+
 /// Whether two tensors have the same dtype and kernels compute in it.
 inline bool same_compute_dtype(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && compute_dtype(a.dtype()) == a.dtype();

@@ -58,7 +58,7 @@ const Op remainder_op({.name = "remainder",
 /// round(x 10^d) / 10^d. Where x 10^d overflows or x is infinite, x has no digits to round; where x 10^d underflows to
 /// 0, the result is 0.
 Tensor rounded(const Tensor& x, int64_t decimals) {
-  const Tensor ten = scalar(std::pow(10.0, std::abs(static_cast<double>(decimals))), x.dtype());
+  const Tensor ten = scalar(std::pow(10.0, std::abs(static_cast<double>(decimals))), x.options());
   const Tensor scaled = decimals < 0 ? x : x * ten;
   const Tensor whole = round(decimals < 0 ? x / ten : scaled);
   const Tensor y = decimals < 0 ? where(eq(whole, 0), whole, whole * ten) : whole / ten;

@@ -5,8 +5,8 @@
 
 namespace tape {
 
-// Rounding, elementwise: x of any shape -> the same shape and dtype. f32 and f64; Error (dtype) for others. The
-// gradients of round, floor, ceil and trunc are zero.
+// Rounding, elementwise: x of any shape -> the same shape and dtype. Floating dtypes, of which f16 and bf16
+// are computed in f32; Error (dtype) for others. The gradients of round, floor, ceil and trunc are zero.
 Tensor round(const Tensor& x);  ///< nearest integer, ties to even
 /// Rounds to `decimals` decimals, or to 10, 100, ... if negative: round(x 10^d) / 10^d, ties to even. x itself where it
 /// has no such digits. Gradient and dtypes as in round().

@@ -146,8 +146,13 @@ Tensor gelu_tanh(const Tensor& x) { return gelu_tanh_op(x); }
 Tensor silu(const Tensor& x) { return silu_op(x); }
 Tensor clamp(const Tensor& x, double low, double high) {
   if (!(low <= high)) raise(ErrorKind::config, "clamp: the lower bound {} is above the upper bound {}", low, high);
-  const Tensor values = x.detach();
-  Tensor y = minimum(maximum(values, scalar(low, x.options())), scalar(high, x.options()));
+  if (is_integral(x.dtype())) {
+    const auto is_whole = [](double bound) { return bound == std::trunc(bound); };  // or infinite
+    if (!is_whole(low) || !is_whole(high)) return clamp(cast(x, f32), low, high);
+  }
+  Tensor y = x.detach();
+  if (low != -INFINITY || is_floating(x.dtype())) y = maximum(y, scalar(low, x.options()));
+  if (high != INFINITY || is_floating(x.dtype())) y = minimum(y, scalar(high, x.options()));
   return record(clamp_op, {x}, y, {x},
                 [low, high](const BackwardContext& c) -> Tensors {
                   const Tensor v = c.saved(0).detach();

@@ -4,9 +4,9 @@
 
 namespace tape {
 
-// Elementwise functions: x of any shape -> the same shape. f32 and f64; Error (dtype) for others, except that neg and
-// clamp take i64. At infinities, values and gradients are the limits, including gelu, silu and mish, where PyTorch
-// gives NaN at -inf. An infinite gradient at -0 is the one at 0.
+// Elementwise functions: x of any shape -> the same shape. Floating dtypes, of which f16 and bf16 are computed in f32;
+// Error (dtype) for others, except that neg and clamp take integers. At infinities, values and gradients are the
+// limits, including gelu, silu and mish, where PyTorch gives NaN at -inf.
 Tensor neg(const Tensor& x);         ///< -x
 Tensor abs(const Tensor& x);         ///< gradient 0 at 0, NaN at NaN (PyTorch: 0)
 Tensor sign(const Tensor& x);        ///< -1, 0 or 1, NaN for NaN (PyTorch: 0); gradient zero

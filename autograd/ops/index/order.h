@@ -4,7 +4,7 @@
 
 namespace tape {
 
-// Sorting along an axis; f32 and f64 (Error (dtype) for others). Gradients flow through values, not indices. Error
+// Sorting along an axis; floating dtypes (Error (dtype) for others). Gradients flow through values, not indices. Error
 // (index) for an axis that x does not have.
 
 /// Values and their original positions (i64).

@@ -49,7 +49,7 @@ Tensor mean_scale(const Tensor& target_weights) {
   const NoGrad no_grad;
   // f16 and bf16 are summed in f32: they cannot count far.
   const Tensor total = sum(cast(target_weights, compute_dtype(target_weights.dtype())));
-  return where(gt(total, 0), 1 / total, scalar(0, total.options()));
+  return where(ne(total, 0), 1 / total, scalar(0, total.options()));
 }
 
 Tensor mean_scale(const Tensor& target, const Tensor& weight, int64_t ignore_index, DType dtype) {

@@ -11,8 +11,8 @@ namespace tape {
 /// Throws Error (shape, dtype) for a defined operand that is not [C] or of another dtype than x; C is x's `axis`.
 void check_norm_operand(const char* operation, const char* name, const Tensor& x, const Tensor& operand,
                         int64_t axis = 1);
-/// Checks weight and bias with check_channels(); throws Error (shape) for x without channels, (dtype) for an x that is
-/// not floating, and (config) for a negative eps.
+/// Checks weight and bias with check_norm_operand(); throws Error (shape) for x without channels, (dtype) for an x that
+/// is not floating, and (config) for a negative eps.
 void check_norm(const char* operation, const Tensor& x, const Tensor& weight, const Tensor& bias, double eps);
 
 /// (x - mean) / sqrt(var + eps) over the given axes, with public operations.

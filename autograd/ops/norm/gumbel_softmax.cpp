@@ -33,7 +33,7 @@ Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxOptions& options, Gene
   const int64_t axis = x.shape().axis(options.axis, "gumbel_softmax");
   if (options.hard && x.size(axis) == 0)
     raise(ErrorKind::shape, "gumbel_softmax: hard needs a non-empty axis: x is {}", to_string(x.shape()));
-  const Tensor y = softmax((x.detach() + gumbel(x.shape(), x.dtype(), stream)) / tau, axis);
+  const Tensor y = softmax((x.detach() + gumbel(x.shape(), x.options(), stream)) / tau, axis);
   Tensor soft = record(gumbel_softmax_op, {x}, y, {y},
                        [=](const BackwardContext& c) -> Tensors {
                          const Tensor p = c.saved(0), dy = c.grad();

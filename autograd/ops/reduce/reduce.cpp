@@ -143,7 +143,7 @@ Tensor mean(const Tensor& x, const Axes& axes, Dims dims) {
   if (is_half(x.dtype())) return in_compute_dtype([&](const Tensor& wide) { return mean(wide, axes, dims); }, x);
   const ReductionPlan plan = nonempty_plan("mean", x, axes);
   check_floating("mean", x);
-  return sum(x, axes, dims) * (1.0 / static_cast<double>(plan.size));
+  return sum(x, axes, dims) / plan.size;
 }
 
 Tensor max(const Tensor& x, const Axes& axes, Dims dims) {

@@ -4,7 +4,7 @@
 
 namespace tape {
 
-// Scans along an axis other than cumsum (order.h); f32 and f64 (Error (dtype) for others), the same shape. Error
+// Scans along an axis other than cumsum (order.h); floating dtypes (Error (dtype) for others), the same shape. Error
 // (index) for an axis that x does not have.
 
 /// y[i] = x[0] ... x[i]. The gradient consists of products of the other factors, so it is correct even if values are 0,

@@ -118,6 +118,7 @@ struct MedianAlongAxis : SelectedValues {
 
 Tensor std(const Tensor& x, const Axes& axes, const VarOptions& options) {
   check_floating("std", x);
+  if (is_half(x.dtype())) return in_compute_dtype([&](const Tensor& wide) { return std(wide, axes, options); }, x);
   ReductionPlan("std", x.shape(), axes).check_correction("std", options.correction);
   const Tensor variance = var(x, axes, options), none = eq(variance.detach(), 0);
   return masked_fill(sqrt(masked_fill(variance, none, 1)), none, 0);

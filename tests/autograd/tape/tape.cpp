@@ -104,7 +104,7 @@ TEST(Tape, RefusesToStartWithoutASeedOrGraph) {
   const Tensor x = leaf_of({1, 2});
   EXPECT_TAPE_ERROR(
       square(x).backward(), ErrorKind::graph,
-      "backward: the output is [2]; only a single element can start without a seed: pass .gradient of that shape");
+      "backward: the output is [2]; only a single element can start without a seed: pass a gradient of that shape");
   EXPECT_TAPE_ERROR(square(x).backward({.gradient = tensor({1, 2, 3}, f64)}), ErrorKind::shape,
                     "backward: the seed is f64 [3], the output is f64 [2]");
   EXPECT_TAPE_ERROR(square(x).backward({.gradient = tensor({1, 2}, f32)}), ErrorKind::shape,
@@ -129,7 +129,7 @@ TEST(Tape, RefusesASecondBackwardUnlessRetained) {
   EXPECT_DOUBLE_EQ(x.grad().item(), 2 * std::exp(2.0));
   EXPECT_TAPE_ERROR(
       y.backward(), ErrorKind::graph,
-      "backward: the saved values of 'exp' were freed by an earlier backward; pass .retain_graph = true to that one");
+      "backward: the saved values of 'exp' were freed by an earlier backward; pass retain_graph to that one");
 }
 
 TEST(Tape, RefusesGradientsThroughAFreedGraph) {
@@ -141,10 +141,10 @@ TEST(Tape, RefusesGradientsThroughAFreedGraph) {
     for (const Tensor& through : {y, inner})
       EXPECT_TAPE_ERROR(
           grad({through * 3 + x}, {x}, {.allow_unused = allow_unused}), ErrorKind::graph,
-          through.is(y) ? "backward: the saved values of 'add' were freed by an earlier backward; pass .retain_graph = "
-                          "true to that one"
-                        : "backward: the saved values of 'affine' were freed by an earlier backward; pass "
-                          ".retain_graph = true to that one");
+          through.is(y)
+              ? "backward: the saved values of 'add' were freed by an earlier backward; pass retain_graph to that one"
+              : "backward: the saved values of 'affine' were freed by an earlier backward; pass retain_graph to that "
+                "one");
     EXPECT_DOUBLE_EQ(grad({inner * 3}, {inner}, {.allow_unused = allow_unused})[0].item(), 3)
         << "the gradient stops at inner";
     const Tensor w = leaf_of(4);
@@ -166,9 +166,9 @@ TEST(Tape, ReleasesGradientsOfAFreedGraph) {
     const Tensor z = exp(y);
     z.backward({.create_graph = true});
     grad({y.grad() + x.grad()}, {x});  // frees the graphs of both gradients
-    EXPECT_TAPE_ERROR(grad({z * 2}, {x}), ErrorKind::graph,
-                      "backward: the saved values of 'exp' were freed by an earlier backward; pass .retain_graph = "
-                      "true to that one");
+    EXPECT_TAPE_ERROR(
+        grad({z * 2}, {x}), ErrorKind::graph,
+        "backward: the saved values of 'exp' were freed by an earlier backward; pass retain_graph to that one");
   }
   EXPECT_EQ(memory_stats().live_bytes, before);
 }
@@ -247,6 +247,17 @@ TEST(Tape, RetainGradKeepsAnIntermediateGradient) {
   EXPECT_TRUE(tensors_equal(y.grad(), tensor({3, 3}, f64)));
   EXPECT_FALSE(untouched.grad().defined());
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({6, 12}, f64)));
+}
+
+TEST(Tape, RetainedGradientsAreAdded) {
+  const Tensor x = leaf_of({1, 2});
+  Tensor y = square(x);
+  y.retain_grad();
+  const Tensor loss = sum(y);
+  loss.backward({.retain_graph = true});
+  loss.backward();
+  EXPECT_TRUE(tensors_equal(y.grad(), tensor({2, 2}, f64)));
+  EXPECT_TRUE(tensors_equal(x.grad(), tensor({4, 8}, f64)));
 }
 
 TEST(Tape, RetainedGradientIsACopyOfTheSeed) {
@@ -416,7 +427,7 @@ TEST(Tape, GradSupportsAnOutputAsInput) {
 TEST(Tape, GradRefusesUnusedInputsUnlessAllowed) {
   const Tensor x = leaf_of({1, 2}), unused = leaf_of({3, 4, 5});
   EXPECT_TAPE_ERROR(grad({sum(x)}, {x, unused}), ErrorKind::graph,
-                    "grad: the outputs do not depend on input 1 [3]; pass .allow_unused = true to accept that");
+                    "grad: the outputs do not depend on input 1 [3]; pass allow_unused to accept that");
   const Tensors g = grad({sum(x)}, {x, unused}, {.allow_unused = true});
   EXPECT_TRUE(g[0].defined());
   EXPECT_FALSE(g[1].defined());

@@ -107,6 +107,33 @@ TEST(Checkpoint, FindsCapturedNonLeaves) {
       {x, w});
 }
 
+TEST(Checkpoint, FindsWhatOnlyInPlaceOperationsUse) {
+  const Tensor x = normal_leaf({2, 3}, 1).detach();
+  const auto gradient = [&](const auto& write) {
+    const Tensor w = normal_leaf({2, 3}, 2);
+    const auto part = [&](const Tensors& in) {
+      Tensor h = in[0].clone();
+      write(h, w);
+      return h * h;
+    };
+    sum(checkpoint(std::function<Tensor(const Tensors&)>(part), {x})).backward();
+    const Tensor found = w.grad();
+    Tensor plain = w.detach().clone().requires_grad_();
+    Tensor h = x * 1;
+    write(h, plain);
+    sum(h * h).backward();
+    EXPECT_TRUE(found.defined() && allclose(found, plain.grad()));
+  };
+  gradient([](Tensor& h, const Tensor& w) { h += w; });
+  gradient([](Tensor& h, const Tensor& w) { h *= w; });
+  gradient([](Tensor& h, const Tensor& w) { h.add_(w, 2); });
+  gradient([](Tensor& h, const Tensor& w) { h.copy_(w); });
+  // A captured tensor may be the result itself.
+  const Tensor w = normal_leaf({2}, 3);
+  sum(checkpoint(std::function<Tensor(const Tensors&)>([&](const Tensors&) { return w; }), {x}) * 3).backward();
+  EXPECT_TRUE(tensors_equal(w.grad(), tensor({3, 3})));
+}
+
 TEST(Checkpoint, SupportsSeveralInputsAndOutputs) {
   const Tensor x = normal_leaf({4, 6}, 1), y = normal_leaf({4, 6}, 2), unused = normal_leaf({2}, 3);
   const Tensor ids = tensor({1, 0, 3}, i64);
@@ -205,7 +232,7 @@ TEST(Checkpoint, SupportsGradOfSomeInputs) {
   EXPECT_FALSE(w.grad().defined());
   EXPECT_FALSE(other.grad().defined());
   EXPECT_TAPE_ERROR(grad({sum(checkpoint(block, {h}))}, {normal_leaf({2}, 4)}), ErrorKind::graph,
-                    "grad: the outputs do not depend on input 0 [2]; pass .allow_unused = true to accept that");
+                    "grad: the outputs do not depend on input 0 [2]; pass allow_unused to accept that");
 }
 
 TEST(Checkpoint, SupportsSecondDerivatives) {
@@ -230,7 +257,7 @@ TEST(Checkpoint, SupportsRetainGraph) {
   loss.backward();
   EXPECT_EQ(bits(x.grad()), bits(once * 2));
   EXPECT_TAPE_ERROR(loss.backward(), ErrorKind::graph,
-                    "backward: the saved values of 'sum' were freed by an earlier backward; pass .retain_graph = true "
+                    "backward: the saved values of 'sum' were freed by an earlier backward; pass retain_graph "
                     "to that one");
 }
 

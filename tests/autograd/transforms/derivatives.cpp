@@ -231,7 +231,7 @@ TEST(Hvp, RefusesMismatchedDirectionsAndNonScalarLosses) {
   EXPECT_TAPE_ERROR(hvp(f, {x}, {zeros({3}, f64)}), ErrorKind::shape,
                     "hvp: direction 0 is f64 [3], the input is f64 [2]");
   EXPECT_TAPE_ERROR(hvp(f, {x}, {x}), ErrorKind::graph,
-                    "grad: the output is [2]; only a single element can start without a seed: pass .gradient of that "
+                    "grad: the output is [2]; only a single element can start without a seed: pass a gradient of that "
                     "shape");
   EXPECT_TAPE_ERROR(hvp([&](const Tensors&) { return sum(x); }, {x}, {x}), ErrorKind::graph,
                     "grad: the output [] has no graph: nothing it was computed from requires gradients");

@@ -160,6 +160,25 @@ TEST(Arithmetic, MaximumAndMinimumPropagateNaN) {
   EXPECT_TRUE(tensors_equal(minimum(x, y), tensor({NAN, NAN})));
 }
 
+TEST(Arithmetic, DivisionByANumberIsThatByATensor) {
+  for (const DType dtype : {f32, f64}) {
+    const Tensor x = arange(1, 200, 1, dtype);
+    for (const double number : {3.0, 49.0, 0.1, 8.0, 1e-39, 1e30})
+      EXPECT_TRUE(tensors_equal(x / number, x / full({199}, number, dtype))) << number;
+    EXPECT_EQ((x[48] / 49).item(), 1);
+  }
+  EXPECT_TRUE(tensors_equal(tensor({0, 1e-310}, f64) / 1e-310, tensor({0, 1}, f64)));
+  const Tensor x = tensor({1, 2}, f64).requires_grad_();
+  sum(x / 49).backward();
+  EXPECT_TRUE(tensors_equal(x.grad(), tensor({1.0 / 49, 1.0 / 49}, f64)));
+}
+
+TEST(Arithmetic, ProductsWithANumberKeepTheSignOfZero) {
+  Tensor x = tensor({-0.0, 0.0});
+  for (const Tensor& y : {x * 2, x / 2, x / 3, x *= 2})
+    EXPECT_TRUE(std::signbit(y.to_vector<float>()[0]) && !std::signbit(y.to_vector<float>()[1]));
+}
+
 TEST(Arithmetic, DivisionByZeroIsInfiniteOrNaN) {
   EXPECT_TRUE(tensors_equal(tensor({1, -1, 0}) / tensor({0, 0, 0}), tensor({INFINITY, -INFINITY, NAN})));
 }

@@ -29,6 +29,14 @@ TEST(Compare, SupportsEveryRelationAndDtype) {
   EXPECT_TRUE(tensors_equal(eq(tensor({1, 0}, boolean), tensor({1, 1}, boolean)), tensor({1, 0}, boolean)));
 }
 
+TEST(Compare, ComparesIntegersWithNumbersOutsideOfTheirDtype) {
+  const Tensor x = tensor({44, 255}, u8);
+  EXPECT_TRUE(tensors_equal(eq(x, 300), tensor({0, 0}, boolean)));
+  EXPECT_TRUE(tensors_equal(lt(x, 300), tensor({1, 1}, boolean)));
+  EXPECT_TRUE(tensors_equal(gt(x, -1), tensor({1, 1}, boolean)));
+  EXPECT_TRUE(tensors_equal(lt(tensor({1}, i32), int64_t{1} << 40), tensor({1}, boolean)));
+}
+
 TEST(Compare, BroadcastsItsOperands) {
   EXPECT_TRUE(tensors_equal(gt(tensor({{1, 5}, {3, 0}}), tensor({2, 1})), tensor({{0, 1}, {1, 0}}, boolean)));
   EXPECT_EQ(eq(zeros({0, 3}), zeros({3})).shape(), Shape({0, 3}));

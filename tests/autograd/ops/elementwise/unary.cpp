@@ -100,6 +100,14 @@ TEST(Unary, AcceptsEmptyTensors) {
   for (const auto& [name, f] : functions) EXPECT_EQ(f(zeros({2, 0})).shape(), Shape({2, 0})) << name;
 }
 
+TEST(Unary, ClampPromotesIntegersIfABoundIsNone) {
+  const Tensor x = tensor({0, 1, 5}, i64);
+  EXPECT_TRUE(tensors_equal(clamp(x, 1, 4), tensor({1, 1, 4}, i64)));
+  EXPECT_TRUE(tensors_equal(clamp(x, 0.5, 2.5), tensor({0.5, 1, 2.5})));
+  EXPECT_TRUE(tensors_equal(clamp(x, 1, INFINITY), tensor({1, 1, 5}, i64)));
+  EXPECT_TRUE(tensors_equal(clamp(x, -INFINITY, 2), tensor({0, 1, 2}, i64)));
+}
+
 TEST(Unary, RefusesIntegersAndInvalidParameters) {
   EXPECT_TAPE_ERROR(exp(arange(3)), ErrorKind::dtype, "exp: needs a floating dtype, got i64");
   EXPECT_TAPE_ERROR(gelu(tensor({1}, boolean)), ErrorKind::dtype, "gelu: needs a floating dtype, got bool");

@@ -101,6 +101,11 @@ TEST(CrossEntropy, HandlesLargeLogits) {
   EXPECT_NEAR(cross_entropy(tensor({{1e4, 0}, {0, 1e4}}), tensor({1, 1}, i64)).item(), 5e3, 1e-2);
 }
 
+TEST(CrossEntropy, AcceptsNegativeClassWeights) {
+  const Tensor x = tensor({{1, 2}}, f64), first = tensor({0}, i64);
+  EXPECT_NEAR(cross_entropy(x, first, {.weight = tensor({-1, 1}, f64)}).item(), std::log(1 + std::exp(1)), 1e-12);
+}
+
 TEST(CrossEntropy, RefusesInvalidTargetsAndShapes) {
   const Tensor x = zeros({4, 10});
   EXPECT_TAPE_ERROR(cross_entropy(x, tensor({1, 2, 3, 12}, i64)), ErrorKind::index,

@@ -86,6 +86,10 @@ TEST(Mean, DividesByTheCount) {
   EXPECT_EQ(mean(zeros({0, 3}), 1).shape(), Shape({0}));
 }
 
+TEST(Mean, ReturnsEqualValuesExactly) {
+  for (int64_t n = 1; n < 200; ++n) EXPECT_EQ(mean(ones({n})).item(), 1) << n;
+}
+
 TEST(Extremes, AreFoundAlongTheGivenAxis) {
   const Tensor x = tensor({{3, 1, 2}, {0, 9, -4}});
   EXPECT_TRUE(tensors_equal(max(x), scalar(9)));

@@ -45,6 +45,16 @@ TEST(Std, HasZeroGradientIfAllValuesAreEqual) {
   EXPECT_TRUE(tensors_equal(x.grad(), zeros({2, 3}, f64)));
 }
 
+TEST(Std, RoundsHalvesOnce) {
+  for (const auto& values : {std::vector<double>{-400, 400, 300}, {1e-4, -1e-4, 2e-4}}) {
+    const Tensor x = from_vector(values, {3}).to(f16), wide = x.to(f32);
+    EXPECT_TRUE(tensors_equal(std(x), std(wide).to(f16)));
+  }
+  const Tensor x = tensor({-400, 400, 300}, f16).requires_grad_();
+  std(x).backward();
+  EXPECT_NEAR(x.grad()[0].item(), -0.5728, 1e-3);
+}
+
 TEST(Norm, HasZeroGradientAtZero) {
   for (const double p : {0.5, 1.0, 2.0, 3.0}) {
     const Tensor x = zeros({2, 3}, f64).requires_grad_();

@@ -25,9 +25,9 @@ void synchronize(Device device);
 /// Whether each launch waits until it is done (TAPE_CUDA_BLOCKING=1), so that nothing may be launched later.
 bool is_blocking(Device device);
 
-/// Memory of the host from which a GPU copies at full speed, without waiting for the host. Throws Error
-/// (out_of_memory).
-void* allocate_pinned(int64_t bytes);
+/// Memory of the host from which all GPUs copy at full speed, without waiting for the host; `device` is one that is in
+/// use anyway. Throws Error (out_of_memory).
+void* allocate_pinned(Device device, int64_t bytes);
 /// Copies that read the block may still be to come.
 void free_pinned(void* block) noexcept;
 

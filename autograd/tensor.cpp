@@ -73,7 +73,8 @@ Tensor Tensor::to(DType dtype) const { return cast(*this, dtype); }
 Tensor Tensor::to(Device device) const { return copy_to(*this, device); }
 Tensor Tensor::pin_memory() const {
   const int64_t bytes = numel() * size_of(dtype());
-  void* const block = device_memory::allocate_pinned(bytes);
+  void* const block =
+      device_memory::allocate_pinned(default_device().is_cuda() ? default_device() : Device(cuda), bytes);
   const Tensor pinned = from_blob(block, shape(), dtype(), block, device_memory::free_pinned);
   copy_bytes(cpu, block, cpu, raw(), bytes);
   return pinned;

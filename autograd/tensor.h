@@ -130,7 +130,8 @@ class Tensor {
   Tensor to(const TensorOptions& options) const { return to(options.dtype).to(options.device); }
   /// A copy of the values, which must be on the CPU, in pinned memory, without history: a GPU copies from it at full
   /// speed and without waiting, as for batches that another thread prepares. It can be dropped at once, but do not
-  /// change it before the copy is done (synchronize()). Throws Error (device) without a GPU, (out_of_memory).
+  /// change it before the copy is done (synchronize()). The driver pins it by default_device() if that is a GPU, else
+  /// by the first one. Throws Error (device) without a GPU, (out_of_memory).
   Tensor pin_memory() const;
   /// A copy of the values; gradients flow through it.
   Tensor clone() const;

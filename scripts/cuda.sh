@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Compiles every CUDA kernel for GPUs, as builds with TAPEFORMER_CUDA=ON do, and checks what ptxas reports. Warnings fail, and
-# so does memory of each thread, for spilled registers and for arrays or parameters that are indexed by a variable.
+# so do memory of each thread, for spilled registers and for arrays or parameters that are indexed by a variable, and more
+# registers than a block can have.
 # `scripts/cuda.sh` compiles for sm_90 and to PTX, with --release for sm_80 too.
 #
 # Prints registers, shared memory, stack and spills of each kernel; the last line is "N passed, N failed", counting kernels and
@@ -20,6 +21,16 @@ unary_tan_f32 32 reduction of large arguments
 unary_tan_bf16 32 reduction of large arguments
 unary_tan_f64 40 reduction of large arguments
 stack_overflow 1048576 what it tests'
+
+# Kernels that are launched in blocks of more than 256 threads, one per line: KERNEL THREADS. The 65,536 registers of a
+# multiprocessor suffice for 256 threads of any kernel.
+large_blocks='
+mean_scale_f32 1024
+mean_scale_f64 1024
+check_index 1024
+check_flags 1024
+choose_tokens_f32 512
+choose_tokens_f64 512'
 
 architectures=(90)
 case "${1:-}" in
@@ -62,7 +73,7 @@ done
 wait
 
 # ptxas names a kernel, then its stack and spills, then its registers and shared memory, which it leaves out if there is none.
-awk -v allowed="$allowed_stacks" '
+awk -v allowed="$allowed_stacks" -v large="$large_blocks" '
   function number(pattern,   text) {
     if (!match($0, pattern)) return 0
     text = substr($0, RSTART, RLENGTH)
@@ -72,6 +83,8 @@ awk -v allowed="$allowed_stacks" '
   BEGIN {
     count = split(allowed, lines, "\n")
     for (i = 1; i <= count; ++i) if (split(lines[i], words, " ") > 2) limit[words[1]] = words[2]
+    count = split(large, lines, "\n")
+    for (i = 1; i <= count; ++i) if (split(lines[i], words, " ") > 1) threads[words[1]] = words[2]
     row = "%-6s %-44s %9s %7s %6s %6s\n"
     printf row, "", "kernel", "registers", "shared", "stack", "spills"
   }
@@ -88,7 +101,12 @@ awk -v allowed="$allowed_stacks" '
     match($0, /[0-9]+ registers/)
     registers = substr($0, RSTART, RLENGTH) + 0
     printf row, architecture, kernel, registers, number("[0-9]+ bytes smem"), stack, spills
-    if (stack > limit[kernel] + 0) {
+    block = int((registers + 7) / 8) * 8 * threads[kernel]
+    if (block > 65536) {
+      failures = failures sprintf("%s %s has %d registers for each of %d threads, in all %d; a block has at most 65536\n",
+                                  architecture, kernel, registers, threads[kernel], block)
+      ++failed
+    } else if (stack > limit[kernel] + 0) {
       failures = failures sprintf("%s %s has a stack of %d bytes, %d of them spilled registers; allowed are %d\n",
                                   architecture, kernel, stack, spills, limit[kernel])
       ++failed

@@ -147,7 +147,7 @@ int train_step(const BenchOptions& options) {
   const train::World world;
   train::Communicator& ranks = train::ranks_or_single(world.ranks());
   prepare(options.common, world.ranks_sharing_cores());
-  const DeviceScope on_device = use_device(options.common, world.ranks() ? world.ranks()->rank() : 0);
+  const DeviceScope on_device = use_device(options.common, world.rank_on_machine());
   if (ranks.size() > 1 && (options.profile || !options.trace.empty()))
     raise(ErrorKind::config, "bench train-step: --profile and --trace need a single process, but mpirun started {}",
           ranks.size());

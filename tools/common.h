@@ -39,7 +39,7 @@ void add_distributed(Command& command, DistributedArguments& together);
 /// Sets the number of threads: the requested one, else all cores, divided among processes on the same machine.
 void prepare(const Common& common, int sharing = 1);
 /// Creates tensors on the requested device while the result lives. Under mpirun, `cuda` is a GPU of this process: the
-/// `rank`-th one of the machine, in turn. Throws Error (device) if there is no such device.
+/// `rank`-th one of the machine, in turn (World::rank_on_machine()). Throws Error (device) if there is no such device.
 [[nodiscard]] DeviceScope use_device(const Common& common, int rank = 0);
 
 }  // namespace tape::tools

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "autograd/cuda/blas_product.h"
+#include "autograd/cuda/context.h"
 #include "autograd/cuda/graph.h"
 #include "autograd/options.h"
 #include "inspect/run_report.h"
@@ -182,7 +183,7 @@ void begin_run(TrainArguments& arguments) {
   const train::Communicator& ranks = train::ranks_or_single(arguments.world->ranks());
   if (!ranks.is_root()) std::cout.rdbuf(silence());
   prepare(arguments.common, arguments.world->ranks_sharing_cores());
-  arguments.on_device.reset(new DeviceScope(use_device(arguments.common, ranks.rank())));
+  arguments.on_device.reset(new DeviceScope(use_device(arguments.common, arguments.world->rank_on_machine())));
   std::cout << to_string(train::machine());
   if (ranks.size() > 1) std::cout << fmt::format(", {} processes", ranks.size());
   std::cout << "\n";
@@ -227,6 +228,7 @@ void print_next(const TrainArguments& arguments, const train::TrainResult& resul
 /// How work was launched on a GPU, if steps are graphs (TAPE_CUDA_GRAPHS=1).
 void print_graphs() {
   if (!default_device().is_cuda()) return;
+  const cuda_device::UseDevice use(default_device().index());
   const cuda_device::GraphStatistics count = cuda_device::graph_statistics();
   const int64_t all = count.by_graph + count.plainly;
   if (all == 0) return;
@@ -241,6 +243,7 @@ void print_graphs() {
 /// How the algorithms of products on a GPU were chosen, if they are measured (TAPE_CUDA_ALGORITHMS).
 void print_algorithms() {
   if (!default_device().is_cuda()) return;
+  const cuda_device::UseDevice use(default_device().index());
   const cuda_device::BlasChoices count = cuda_device::blas_choices();
   if (count.measured + count.from_file + count.unmeasured == 0) return;
   std::cout << fmt::format("algorithms of products: {} measured, {} from the file, {} as cuBLASLt suggests\n",

@@ -176,7 +176,15 @@ void BlasContext::describe(BlasPlan& plan, const BlasProduct& p, const BlasOpera
   matrix(plan.d, p.result, false, p.rows, p.columns, p.ldd, p.stride_d);
 }
 
-std::vector<BlasHeuristic> BlasContext::suggestions(const BlasPlan& plan, const BlasKey& key, int most) const {
+/// Whether a status means that cuBLASLt has no kernel for a product. NVIDIA's library has two for that; the emulated one
+/// returns invalid_value for wrong descriptions only.
+bool BlasContext::is_unsupported(BlasStatus status) const {
+  const bool emulated = context_.driver->find_function;
+  return status == blas_status::not_supported || (status == blas_status::invalid_value && !emulated);
+}
+
+std::vector<BlasHeuristic> BlasContext::suggestions(const BlasPlan& plan, int most) const {
+  const BlasKey& key = plan.key;
   void* created = nullptr;
   check(table_.preference_create(&created), "cublasLtMatmulPreferenceCreate");
   BlasObject preference;
@@ -197,7 +205,7 @@ std::vector<BlasHeuristic> BlasContext::suggestions(const BlasPlan& plan, const 
   const BlasStatus status =
       table_.get_heuristic(handle_, plan.descriptor.get(), plan.a.get(), plan.b.get(), plan.d.get(), plan.d.get(),
                            preference.get(), most, all.data(), &count);
-  if (status == blas_status::not_supported) return {};
+  if (is_unsupported(status)) return {};
   check(status, "cublasLtMatmulAlgoGetHeuristic");
   all.resize(static_cast<size_t>(count));
   std::erase_if(all, [](const BlasHeuristic& suggested) { return suggested.state != blas_status::success; });
@@ -238,14 +246,14 @@ std::optional<size_t> BlasContext::fastest(BlasPlan& plan, const BlasOperands& o
   return best;
 }
 
-void BlasContext::choose_algorithm(BlasPlan& plan, const BlasKey& key, const BlasOperands& operands) {
-  const std::string product = decisions_ ? text_of(key) : "";
+void BlasContext::choose_algorithm(BlasPlan& plan, const BlasOperands& operands) {
+  const std::string product = decisions_ ? text_of(plan.key) : "";
   const auto decided = decisions_ ? decisions_->find(product) : std::nullopt;
   if (decided && take_decision(plan, *decided)) {
     ++choices_.from_file;
     return;
   }
-  const std::vector<BlasHeuristic> algorithms = suggestions(plan, key, decisions_ ? kSuggestions : 1);
+  const std::vector<BlasHeuristic> algorithms = suggestions(plan, decisions_ ? kSuggestions : 1);
   if (algorithms.empty()) return;
   plan.take(algorithms.front());
   if (algorithms.size() == 1) return;
@@ -255,15 +263,15 @@ void BlasContext::choose_algorithm(BlasPlan& plan, const BlasKey& key, const Bla
   if (!decisions_->full()) decisions_->add(product, plan.algorithm);
 }
 
-std::shared_ptr<const BlasPlan> BlasContext::create_plan(const BlasKey& key, const BlasOperands& operands) {
+std::shared_ptr<BlasPlan> BlasContext::create_plan(const BlasKey& key, const BlasOperands& operands) {
   auto plan = std::make_shared<BlasPlan>();
-  plan->product = key.product;
+  plan->key = key;
   describe(*plan, key.product, operands);
-  choose_algorithm(*plan, key, operands);
+  choose_algorithm(*plan, operands);
   return plan;
 }
 
-std::shared_ptr<const BlasPlan> BlasContext::plan_of(const BlasProduct& product, const BlasOperands& operands) {
+std::shared_ptr<BlasPlan> BlasContext::plan_of(const BlasProduct& product, const BlasOperands& operands) {
   const BlasKey key{product,
                     epilogue_of(operands),
                     alignment_of(operands.a),
@@ -277,7 +285,7 @@ std::shared_ptr<const BlasPlan> BlasContext::plan_of(const BlasProduct& product,
     if (plans_.size() >= kMostPlans) plans_.clear();
     found = plans_.emplace(key, create_plan(key, operands)).first;
   }
-  const std::shared_ptr<const BlasPlan>& plan = found->second;
+  const std::shared_ptr<BlasPlan>& plan = found->second;
   if (!plan->has_algorithm) return nullptr;
   if (plan->workspace_bytes > 0) allocate_workspace();
   return plan;
@@ -291,20 +299,35 @@ BlasStatus BlasContext::call(const BlasPlan& plan, const BlasOperands& operands,
   if (const void* const bias = bias_of(operands))
     set(table_.matmul_set, plan.descriptor, matmul_attribute::bias_pointer, bias, "cublasLtMatmulDescSetAttribute");
   const auto multiply_as = [&](auto one) {
-    const decltype(one) beta = plan.product.accumulate ? one : 0;
+    const decltype(one) beta = plan.key.product.accumulate ? one : 0;
     return table_.matmul(handle_, plan.descriptor.get(), &one, operands.a, plan.a.get(), operands.b, plan.b.get(),
                          &beta, c_of(operands), plan.d.get(), operands.d, plan.d.get(), &plan.algorithm,
                          plan.workspace_bytes > 0 ? workspace_ : nullptr, static_cast<size_t>(plan.workspace_bytes),
                          stream);
   };
-  return plan.product.type == BlasType::f64 ? multiply_as(1.0) : multiply_as(1.0F);
+  return plan.key.product.type == BlasType::f64 ? multiply_as(1.0) : multiply_as(1.0F);
 }
 
-void BlasContext::run(const BlasPlan& plan, const BlasOperands& operands) const {
-  const BlasStatus status = call(plan, operands, context_.stream);
+bool BlasContext::run(BlasPlan& plan, const BlasOperands& operands) {
+  BlasStatus status = call(plan, operands, context_.stream);
+  if (is_unsupported(status)) {
+    for (const BlasHeuristic& suggested : suggestions(plan, kSuggestions)) {
+      if (suggested.workspace_bytes > 0 && !workspace_) continue;  // a list of work that is launched cannot allocate
+      plan.take(suggested);
+      status = call(plan, operands, context_.stream);
+      if (!is_unsupported(status)) break;
+    }
+    plan.has_algorithm = !is_unsupported(status);
+    if (!plan.has_algorithm) return false;
+  }
+  if (status == blas_status::alloc_failed && !context_.collector) {
+    context_.memory->trim();
+    status = call(plan, operands, context_.stream);
+  }
   if (status != blas_status::success)
     raise(ErrorKind::device, "cuda: cublasLtMatmul: status {}: {}", blas_status_text(table_, status),
-          text_of(plan.product));
+          text_of(plan.key.product));
+  return true;
 }
 
 BlasChoices blas_choices() {
@@ -323,13 +346,13 @@ bool multiply(const BlasProduct& product, const BlasOperands& operands) {
     c.blas.reset();
     c.blas = std::make_unique<BlasContext>(c, blas(), generation);
   }
-  std::shared_ptr<const BlasPlan> plan = c.blas->plan_of(product, operands);
+  std::shared_ptr<BlasPlan> plan = c.blas->plan_of(product, operands);
   if (!plan) return false;
   if (c.collector) {
     lock.unlock();  // its own lock orders the calls
     c.collector->add_product(std::move(plan), operands);
   } else {
-    c.blas->run(*plan, operands);
+    if (!c.blas->run(*plan, operands)) return false;
     wait_if_blocking("cublasLtMatmul");
   }
   return true;

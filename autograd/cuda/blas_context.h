@@ -47,7 +47,7 @@ struct BlasKeyHash {
 
 /// A product as cuBLASLt describes it, and its algorithm.
 struct BlasPlan {
-  BlasProduct product;
+  BlasKey key;
   BlasObject descriptor, a, b, d;
   bool has_algorithm = false;
   BlasAlgorithm algorithm = {};
@@ -74,24 +74,27 @@ class BlasContext : NonCopyable {
   /// How algorithms were chosen so far.
   const BlasChoices& choices() const { return choices_; }
   /// The plan of a product, with a workspace allocated if it needs one; null if cuBLASLt has no algorithm for it.
-  std::shared_ptr<const BlasPlan> plan_of(const BlasProduct& product, const BlasOperands& operands);
+  std::shared_ptr<BlasPlan> plan_of(const BlasProduct& product, const BlasOperands& operands);
   /// Calls cublasLtMatmul() on a stream, and allocates nothing. The calls must not overlap.
   BlasStatus call(const BlasPlan& plan, const BlasOperands& operands, void* stream) const;
-  /// The same on the device's stream. Throws Error (device) if cuBLASLt refuses.
-  void run(const BlasPlan& plan, const BlasOperands& operands) const;
+  /// The same on the device's stream. If cuBLASLt does not support the plan's algorithm after all, takes the next one
+  /// that it suggests; returns false, having done nothing, if it supports none of them. Throws Error (device) if
+  /// cuBLASLt fails.
+  bool run(BlasPlan& plan, const BlasOperands& operands);
   /// Allocates the workspace unless it is there. Throws Error (out_of_memory).
   void allocate_workspace();
 
  private:
-  std::shared_ptr<const BlasPlan> create_plan(const BlasKey& key, const BlasOperands& operands);
+  std::shared_ptr<BlasPlan> create_plan(const BlasKey& key, const BlasOperands& operands);
   void describe(BlasPlan& plan, const BlasProduct& product, const BlasOperands& operands) const;
   void describe_matrix(BlasObject& layout, const BlasProduct& product, BlasType type, int64_t rows, int64_t columns,
                        int64_t leading, int64_t stride) const;
-  std::vector<BlasHeuristic> suggestions(const BlasPlan& plan, const BlasKey& key, int most) const;
-  void choose_algorithm(BlasPlan& plan, const BlasKey& key, const BlasOperands& operands);
+  std::vector<BlasHeuristic> suggestions(const BlasPlan& plan, int most) const;
+  void choose_algorithm(BlasPlan& plan, const BlasOperands& operands);
   bool take_decision(BlasPlan& plan, const BlasAlgorithm& algorithm) const;
   std::optional<size_t> fastest(BlasPlan& plan, const BlasOperands& operands,
                                 const std::vector<BlasHeuristic>& algorithms);
+  bool is_unsupported(BlasStatus status) const;
   void check(BlasStatus status, const char* function) const;
   /// Sets an attribute of an object by one of the table's functions.
   template <class T>
@@ -110,7 +113,7 @@ class BlasContext : NonCopyable {
   void* measuring_stream_ = nullptr;
   double measured_microseconds_ = 0;
   BlasChoices choices_;
-  std::unordered_map<BlasKey, std::shared_ptr<const BlasPlan>, BlasKeyHash> plans_;
+  std::unordered_map<BlasKey, std::shared_ptr<BlasPlan>, BlasKeyHash> plans_;
 };
 
 }  // namespace tape::cuda_device

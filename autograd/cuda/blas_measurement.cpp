@@ -1,6 +1,7 @@
 #include "autograd/cuda/blas_measurement.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 #include "autograd/cuda/captured_products.h"
@@ -14,6 +15,8 @@ namespace {
 constexpr int kRounds = 4;
 /// Measuring a product ends after this time, so only a few algorithms of the largest products are run.
 constexpr double kMostMicroseconds = 50'000;
+/// Of the host, for first runs that load kernels. Algorithms that are left then are not measured.
+constexpr double kMostWarmingUp = 500'000;
 /// Shorter products are repeated, in a graph since a call takes the host some 7 microseconds.
 constexpr double kShortMicroseconds = 100;
 constexpr double kMostRuns = 16;
@@ -45,8 +48,8 @@ BlasMeasurement::BlasMeasurement(BlasContext& blas, BlasPlan& plan, const BlasOp
       std::any_of(algorithms.begin(), algorithms.end(), [](const auto& a) { return a.workspace_bytes > 0; });
   if (needs_workspace) blas_.allocate_workspace();
   constexpr int64_t kAlignment = 256;
-  const int64_t sums = (bytes_of_result(plan.product) + kAlignment - 1) / kAlignment * kAlignment;
-  scratch_bytes_ = sums + (operands.sums_of_b ? plan.product.columns * bytes_of(plan.product.result) : 0);
+  const int64_t sums = (bytes_of_result(plan.key.product) + kAlignment - 1) / kAlignment * kAlignment;
+  scratch_bytes_ = sums + (operands.sums_of_b ? plan.key.product.columns * bytes_of(plan.key.product.result) : 0);
   scratch_ = blas_.context().memory->allocate(scratch_bytes_, scratch_capacity_);
   operands_.d = scratch_;
   if (operands.sums_of_b) operands_.sums_of_b = static_cast<char*>(scratch_) + sums;
@@ -70,8 +73,23 @@ bool BlasMeasurement::run(const Candidate& candidate) {
   return blas_.call(plan_, operands_, c.stream) == blas_status::success;
 }
 
-/// Microseconds of a product, or nullopt if cuBLASLt refuses it. Another run goes first: it loads the kernels, and the
-/// host calls the next one meanwhile.
+/// Runs each algorithm once, and waits. Those that cuBLASLt refuses, or for which no time is left, are not measured.
+void BlasMeasurement::warm_up() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  for (Candidate& candidate : candidates_) {
+    candidate.refused = warming_up_ >= kMostWarmingUp;
+    if (candidate.refused) continue;
+    select(candidate);
+    candidate.refused = !run(candidate);
+    end_.record_launched();
+    end_.wait();
+    warming_up_ = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+  }
+}
+
+/// Microseconds of a product, or nullopt if cuBLASLt refuses it. Another run goes first, during which the host calls
+/// the next one.
 std::optional<double> BlasMeasurement::time(Candidate& candidate) {
   select(candidate);
   begin_.record_launched();
@@ -96,8 +114,9 @@ void BlasMeasurement::make_graph(Candidate& candidate, double microseconds) {
 }
 
 size_t BlasMeasurement::fastest() {
-  if (plan_.product.accumulate)
+  if (plan_.key.product.accumulate)
     fill_now(blas_.context(), reinterpret_cast<DevicePointer>(scratch_), 0, static_cast<size_t>(scratch_bytes_));
+  warm_up();
   for (int round = 0; round < kRounds; ++round)
     for (Candidate& candidate : candidates_) {
       if (candidate.refused || spent_ >= kMostMicroseconds) continue;

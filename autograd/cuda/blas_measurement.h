@@ -14,8 +14,9 @@ namespace tape::cuda_device {
 /// Runs several algorithms of a product to find the fastest one. The product reads its operands; what it writes goes to
 /// memory of the library's pool that lasts as long as the measurement.
 ///
-/// The algorithms run in turn, a few times each, so that a clock that changes concerns all of them. Products that take
-/// less time than the host needs for a call are repeated in a graph. The smallest time of an algorithm counts.
+/// Each algorithm runs once before, since a driver loads kernels when they are first used. Then they run in turn, a few
+/// times each, so that a clock that changes concerns all of them. Products that take less time than the host needs for
+/// a call are repeated in a graph. The smallest time of an algorithm counts.
 class BlasMeasurement : NonCopyable {
  public:
   /// A measurement of the plan's product, whose algorithm changes. Throws Error (out_of_memory) if the result has no
@@ -28,12 +29,13 @@ class BlasMeasurement : NonCopyable {
   /// does not decide; those that cuBLASLt refuses are skipped, and the result is 0 if it refuses all. Throws Error
   /// (device) if an earlier kernel failed.
   size_t fastest();
-  /// Microseconds of the device that fastest() took.
-  double microseconds() const { return spent_; }
+  /// Microseconds that fastest() took: of the host for the first runs, of the device for the others.
+  double microseconds() const { return warming_up_ + spent_; }
 
  private:
   struct Candidate;
 
+  void warm_up();
   std::optional<double> time(Candidate& candidate);
   bool run(const Candidate& candidate);
   void select(const Candidate& candidate);
@@ -46,7 +48,7 @@ class BlasMeasurement : NonCopyable {
   Event begin_{EventTiming::on}, start_{EventTiming::on}, end_{EventTiming::on};
   void* scratch_ = nullptr;
   int64_t scratch_bytes_ = 0, scratch_capacity_ = 0;
-  double spent_ = 0;
+  double warming_up_ = 0, spent_ = 0;
 };
 
 }  // namespace tape::cuda_device

@@ -20,8 +20,6 @@
 namespace tape::cuda_device {
 namespace {
 
-constexpr int kMostDevices = 16;
-
 struct Contexts {
   std::mutex mutex;
   std::array<std::unique_ptr<Context>, kMostDevices> of;
@@ -63,20 +61,15 @@ std::unique_ptr<Context> create_context(int index) {
   Context& c = *created;
   c.driver = &table;
   c.index = index;
-  check(table.device_get(&c.device, index), "cuDeviceGet");
-  char name[256] = {};
-  check(table.device_get_name(name, sizeof name, c.device), "cuDeviceGetName");
-  c.name = name;
-  c.capability = 10 * attribute_of(table, attribute::capability_major, c.device) +
-                 attribute_of(table, attribute::capability_minor, c.device);
-  c.multiprocessors = attribute_of(table, attribute::multiprocessors, c.device);
+  static_cast<DeviceProperties&>(c) = device_properties(index);
   c.shared_memory = attribute_of(table, attribute::shared_memory_optin, c.device);
-  size_t total = 0;
-  check(table.device_total_mem(&total, c.device), "cuDeviceTotalMem");
-  c.total_memory = static_cast<int64_t>(total);
   c.caching = !is_on("TAPE_CUDA_NO_MEMORY_CACHING");
   c.blocking = is_on("TAPE_CUDA_BLOCKING");
-  check(table.primary_ctx_retain(&c.handle, c.device), "cuDevicePrimaryCtxRetain");
+  const Result retained = table.primary_ctx_retain(&c.handle, c.device);
+  if (retained == result::device_unavailable)
+    raise(ErrorKind::device, "cuda: device {} ({}) is busy: another process uses it alone (its compute mode)", index,
+          c.name);
+  check(retained, "cuDevicePrimaryCtxRetain");
   check(table.ctx_set_current(c.handle), "cuCtxSetCurrent");
   constexpr unsigned kNonBlocking = 1;  // not ordered with the default stream, which nothing here uses
   check(table.stream_create(&c.stream, kNonBlocking), "cuStreamCreate");
@@ -92,11 +85,27 @@ std::unique_ptr<Context> create_context(int index) {
 
 bool is_lost_device(Result result) {
   // Unavailable, uncorrectable errors of memory or links, a destroyed context, unknown.
-  constexpr std::array lost = {46, 214, 220, 226, 709, 999};
+  constexpr std::array lost = {result::device_unavailable, 214, 220, 226, 709, 999};
   return std::find(lost.begin(), lost.end(), result) != lost.end();
 }
 
 }  // namespace
+
+DeviceProperties device_properties(int index) {
+  const Driver& table = driver();
+  DeviceProperties found;
+  check(table.device_get(&found.device, index), "cuDeviceGet");
+  char name[256] = {};
+  check(table.device_get_name(name, sizeof name, found.device), "cuDeviceGetName");
+  found.name = name;
+  found.capability = 10 * attribute_of(table, attribute::capability_major, found.device) +
+                     attribute_of(table, attribute::capability_minor, found.device);
+  found.multiprocessors = attribute_of(table, attribute::multiprocessors, found.device);
+  size_t total = 0;
+  check(table.device_total_mem(&total, found.device), "cuDeviceTotalMem");
+  found.total_memory = static_cast<int64_t>(total);
+  return found;
+}
 
 Context::~Context() = default;
 

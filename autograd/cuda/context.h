@@ -18,21 +18,27 @@ class Module;
 class SharedMemoryLimits;
 class WorkCollector;
 
+/// What is known of a device without using it.
+struct DeviceProperties {
+  int device = 0;            ///< the driver's handle
+  std::string name;          ///< such as "NVIDIA H100 80GB HBM3"
+  int capability = 0;        ///< compute capability, such as 90 for 9.0
+  int multiprocessors = 0;   ///< number of streaming multiprocessors
+  int64_t total_memory = 0;  ///< bytes of device memory
+};
+/// Creates no context, which takes some hundred MB of the device. Throws Error (device) if it does not respond.
+DeviceProperties device_properties(int index);
+
 /// The primary context of a device and its one stream: everything on a device happens in the order of the calls.
-struct Context : NonCopyable {
+struct Context : NonCopyable, DeviceProperties {
   ~Context();
 
   const Driver* driver = nullptr;  ///< the driver that it belongs to
   int index = 0;                   ///< of the device
-  int device = 0;                  ///< the driver's handle of the device
   void* handle = nullptr;          ///< the driver's context
   void* stream = nullptr;          ///< the driver's stream
   void* capture_stream = nullptr;  ///< a stream for products that become nodes of graphs; null without a collector
-  std::string name;                ///< of the device, such as "NVIDIA H100 80GB HBM3"
-  int capability = 0;              ///< compute capability, such as 90 for 9.0
-  int multiprocessors = 0;         ///< number of streaming multiprocessors
   int64_t shared_memory = 0;       ///< bytes of shared memory that a block can have at most
-  int64_t total_memory = 0;        ///< bytes of device memory
   bool caching = true;             ///< whether freed memory is kept (not with TAPE_CUDA_NO_MEMORY_CACHING=1)
   bool blocking = false;           ///< whether each launch waits for its kernel (TAPE_CUDA_BLOCKING=1)
 
@@ -43,6 +49,9 @@ struct Context : NonCopyable {
   std::unique_ptr<BlasContext> blas;                  ///< cuBLASLt, once a product has used it; frees memory at its end
   std::vector<std::pair<const Module*, void*>> loaded;  ///< modules of kernels and the driver's handles
 };
+
+/// Most devices of a process; those with a higher number cannot be used.
+inline constexpr int kMostDevices = 16;
 
 /// The context of this thread's current device, created on first use and made current on this thread. Throws Error
 /// (device) if driver() does or if the device cannot be used.

@@ -83,7 +83,10 @@ bool is_blocking(Device device) {
   return cuda_device::context().blocking;
 }
 
-void* allocate_pinned(int64_t bytes) { return cuda_device::allocate_pinned(bytes); }
+void* allocate_pinned(Device device, int64_t bytes) {
+  const UseDevice use(device.index());
+  return cuda_device::allocate_pinned(bytes);
+}
 void free_pinned(void* block) noexcept { cuda_device::free_pinned(block); }
 
 void to_device(Device device, void* to, const void* from, int64_t bytes) {

@@ -1,5 +1,7 @@
 #include "autograd/devices.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "autograd/cuda/blas.h"
@@ -9,9 +11,8 @@ namespace tape {
 namespace {
 
 DeviceInfo info_of(int index) {
-  const cuda_device::UseDevice use(index);
-  const cuda_device::Context& c = cuda_device::context();
-  return {cuda(index), c.name, c.capability, c.multiprocessors, c.total_memory};
+  const cuda_device::DeviceProperties p = cuda_device::device_properties(index);
+  return {cuda(index), p.name, p.capability, p.multiprocessors, p.total_memory};
 }
 
 }  // namespace
@@ -20,7 +21,8 @@ Devices devices() {
   Devices found;
   found.missing = cuda_device::unavailable().value_or("");
   found.driver = cuda_device::driver_version();
-  for (int index = 0; index < cuda_device::device_count(); ++index)
+  const int count = std::min(cuda_device::device_count(), cuda_device::kMostDevices);
+  for (int index = 0; index < count; ++index)
     if (cuda_device::unsuitable_device(index).empty()) found.gpus.push_back(info_of(index));
   return found;
 }
@@ -29,7 +31,8 @@ CublasLt cublaslt() { return {cuda_device::blas_version(), cuda_device::blas_una
 
 std::string describe(Device device) {
   if (device.is_cpu()) return to_string(device);
-  return fmt::format("{} ({})", to_string(device), info_of(device.index()).name);
+  const cuda_device::UseDevice use(device.index());
+  return fmt::format("{} ({})", to_string(device), cuda_device::context().name);
 }
 
 }  // namespace tape

@@ -14,8 +14,8 @@ using Result = int;
 
 /// Results of the driver API that the library distinguishes.
 namespace result {
-inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100, invalid_image = 200,
-                        invalid_context = 201, no_binary_for_gpu = 209, invalid_ptx = 218,
+inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, device_unavailable = 46, no_device = 100,
+                        invalid_image = 200, invalid_context = 201, no_binary_for_gpu = 209, invalid_ptx = 218,
                         unsupported_ptx_version = 222, invalid_handle = 400, illegal_state = 401, not_found = 500,
                         not_ready = 600, capture_unsupported = 900, capture_invalidated = 901, capture_implicit = 906,
                         capture_wrong_thread = 908;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "autograd/cuda/memory_pool.h"
 #include "base/error.h"
 
 namespace tape::cuda_device {
@@ -52,9 +53,16 @@ Result SharedMemoryLimits::raise(const Driver& driver, void* function, int64_t b
 
 void launch_now(const Context& c, const char* name, void* function, Grid blocks, Grid threads, int64_t shared_bytes,
                 void** arguments) {
-  const Result launched =
-      c.driver->launch_kernel(function, blocks.x, blocks.y, blocks.z, threads.x, threads.y, threads.z,
-                              static_cast<unsigned>(shared_bytes), c.stream, arguments, nullptr);
+  const auto launch = [&] {
+    return c.driver->launch_kernel(function, blocks.x, blocks.y, blocks.z, threads.x, threads.y, threads.z,
+                                   static_cast<unsigned>(shared_bytes), c.stream, arguments, nullptr);
+  };
+  Result launched = launch();
+  // A driver loads a kernel when it is first launched. Work that is collected is launched with its list locked.
+  if (launched == result::out_of_memory && !c.collector) {
+    c.memory->trim();
+    launched = launch();
+  }
   check_launch(c, name, blocks, threads, shared_bytes, launched);
   if (c.blocking) wait_for_kernel(c, name);
 }

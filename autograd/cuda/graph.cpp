@@ -10,6 +10,7 @@
 #include "autograd/cuda/blas_context.h"
 #include "autograd/cuda/driver_calls.h"
 #include "autograd/cuda/pinned_pool.h"
+#include "base/error.h"
 
 namespace tape::cuda_device {
 namespace {
@@ -36,7 +37,7 @@ void WorkCollector::add_kernel(const char* name, void* function, Grid blocks, Gr
   flush_long();
 }
 
-void WorkCollector::add_product(std::shared_ptr<const BlasPlan> plan, const BlasOperands& operands) {
+void WorkCollector::add_product(std::shared_ptr<BlasPlan> plan, const BlasOperands& operands) {
   const std::lock_guard lock(mutex_);
   list_.add_product(std::move(plan), operands);
   flush_long();
@@ -82,7 +83,8 @@ void WorkCollector::launch_list(WorkList list, ListEnd end) {
   try {
     launch_best(std::move(list));
   } catch (...) {
-    for (const void* const pinned : uploads) pinned_pool().drop_expected(pinned);
+    // Some of the copies may have begun.
+    for (const void* const pinned : uploads) pinned_pool().record_or_drop_expected(pinned);
     throw;
   }
   for (const void* const pinned : uploads) pinned_pool().record_expected(pinned);
@@ -171,7 +173,10 @@ void WorkCollector::launch_work(const WorkList& list, const WorkList::Work& work
   } else if (work.kind == WorkList::Kind::fill) {
     fill_now(context_, work.to, work.value, work.bytes);
   } else if (work.kind == WorkList::Kind::product) {
-    context_.blas->run(*work.plan, work.operands);
+    if (!context_.blas->run(*work.plan, work.operands))
+      raise(ErrorKind::device,
+            "cuda: cublasLtMatmul supports none of the algorithms that it suggests for a product; the next one of its "
+            "sizes does without cuBLASLt");
   } else {
     std::vector<void*> arguments;
     list.point_at_arguments(work, arguments);

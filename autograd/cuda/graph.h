@@ -58,7 +58,7 @@ class WorkCollector : NonCopyable {
 
   void add_kernel(const char* name, void* function, Grid blocks, Grid threads, uint32_t shared_bytes,
                   const void* const* arguments, const size_t* sizes, size_t count);
-  void add_product(std::shared_ptr<const BlasPlan> plan, const BlasOperands& operands);
+  void add_product(std::shared_ptr<BlasPlan> plan, const BlasOperands& operands);
   void add_copy(DevicePointer to, DevicePointer from, size_t bytes);
   /// A copy from pinned memory, which must not change until it has run; see PinnedPool::expect_copy().
   void add_upload(DevicePointer to, const void* pinned, size_t bytes);

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "autograd/cuda/context.h"
+#include "autograd/cuda/memory_pool.h"
 #include "base/error.h"
 #include "base/static_list.h"
 
@@ -22,7 +23,11 @@ void* load_module(Context& c, const Module& module) {
   for (const auto& [known, handle] : c.loaded)
     if (known == &module) return handle;
   void* handle = nullptr;
-  const Result loaded = c.driver->module_load_data(&handle, module.image());
+  Result loaded = c.driver->module_load_data(&handle, module.image());
+  if (loaded == result::out_of_memory) {
+    c.memory->trim();
+    loaded = c.driver->module_load_data(&handle, module.image());
+  }
   constexpr std::array too_old = {result::invalid_image, result::no_binary_for_gpu, result::invalid_ptx,
                                   result::unsupported_ptx_version};
   if (std::find(too_old.begin(), too_old.end(), loaded) != too_old.end()) {

@@ -78,6 +78,13 @@ void PinnedPool::drop_expected(const void* at) {
   if (Block* const block = find(at)) --block->expected;
 }
 
+void PinnedPool::record_or_drop_expected(const void* at) noexcept {
+  try {
+    record_expected(at);
+  } catch (const std::exception&) {  // the device does not work any more
+  }
+}
+
 bool PinnedPool::expect_copy(const void* at) {
   const std::lock_guard lock(mutex_);
   Block* const block = find(at);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "context.h"
 #include "event.h"
 
 namespace tape::cuda_device {
@@ -29,11 +30,12 @@ class PinnedPool : NonCopyable {
   void record_expected(const void* at);
   /// It will not be asked for.
   void drop_expected(const void* at);
+  /// It may have been asked for on the current device before something failed.
+  void record_or_drop_expected(const void* at) noexcept;
   /// Returns unused blocks whose copies have run to the system.
   void trim();
 
  private:
-  static constexpr size_t kMostDevices = 16;
   struct Block {
     int64_t capacity = 0;
     bool used = true;

@@ -33,12 +33,10 @@ void check_arguments(const Driver& d, void* function, const char* name, const si
   }
 }
 
-/// Copies of up to this size from pageable memory are copies of pinned memory with its values. Larger ones are not
-/// collected for graphs, and are waited for.
+/// Copies of up to this size from pageable memory are copies of pinned memory with its values, since a GPU that can
+/// read pageable memory, as with Linux's HMM, may do so when the copy runs. Larger ones are not collected for graphs,
+/// and are waited for.
 constexpr int64_t kMostStaged = int64_t{1} << 20;
-/// Drivers take a copy of pageable memory of up to this size before they return. Of more, they may: where a GPU can
-/// read pageable memory itself, as with Linux's HMM, they read it when the copy runs.
-constexpr int64_t kTakenByDriver = 64 << 10;
 
 /// Pinned memory with these values until a copy that is to be collected has run.
 const void* expected_copy(const void* host, int64_t bytes) {
@@ -82,10 +80,9 @@ void copy_to_device(void* device, const void* host, int64_t bytes) {
     return;
   }
   flush_work(c, ListEnd::copy_to_device);
-  if (bytes > kTakenByDriver && bytes <= kMostStaged) return copy_staged(c, device, host, bytes);
+  if (bytes <= kMostStaged) return copy_staged(c, device, host, bytes);
   check(c.driver->memcpy_to_device(device_pointer(device), host, static_cast<size_t>(bytes), c.stream), kUpload);
-  if (!pinned_pool().record_copy(host) && bytes > kTakenByDriver)
-    check(c.driver->stream_synchronize(c.stream), kUpload);
+  if (!pinned_pool().record_copy(host)) check(c.driver->stream_synchronize(c.stream), kUpload);
 }
 
 void copy_to_host(void* host, const void* device, int64_t bytes) {

@@ -52,7 +52,7 @@ void WorkList::add_fill(DevicePointer to, uint8_t value, size_t bytes) {
   works_.push_back(std::move(work));
 }
 
-void WorkList::add_product(std::shared_ptr<const BlasPlan> plan, const BlasOperands& operands) {
+void WorkList::add_product(std::shared_ptr<BlasPlan> plan, const BlasOperands& operands) {
   Work work{.kind = Kind::product, .plan = std::move(plan), .operands = operands};
   work.operation = LaunchingOperation::current();
   works_.push_back(std::move(work));

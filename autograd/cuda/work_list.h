@@ -30,7 +30,7 @@ class WorkList {
     const void* host = nullptr;                // pinned memory, from which an upload copies
     size_t bytes = 0;
     uint8_t value = 0;
-    std::shared_ptr<const BlasPlan> plan = nullptr;  // of a product
+    std::shared_ptr<BlasPlan> plan = nullptr;  // of a product
     BlasOperands operands = {};
   };
   /// A change of an allocation before the work with an index, of which an emulated device is informed.
@@ -45,7 +45,7 @@ class WorkList {
   void add_copy(DevicePointer to, DevicePointer from, size_t bytes);
   void add_upload(DevicePointer to, const void* pinned, size_t bytes);
   void add_fill(DevicePointer to, uint8_t value, size_t bytes);
-  void add_product(std::shared_ptr<const BlasPlan> plan, const BlasOperands& operands);
+  void add_product(std::shared_ptr<BlasPlan> plan, const BlasOperands& operands);
   void add_allocation(DevicePointer address, size_t bytes, size_t capacity);
   void clear();
 

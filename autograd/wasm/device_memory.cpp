@@ -25,7 +25,7 @@ void empty_cache(Device device) { refuse(device); }
 void set_limit(Device device, int64_t) { refuse(device); }
 void synchronize(Device device) { refuse(device); }
 bool is_blocking(Device device) { refuse(device); }
-void* allocate_pinned(int64_t) { refuse(cuda); }
+void* allocate_pinned(Device device, int64_t) { refuse(device); }
 void free_pinned(void*) noexcept {}
 void to_device(Device device, void*, const void*, int64_t) { refuse(device); }
 void to_host(Device device, void*, const void*, int64_t) { refuse(device); }

@@ -5,13 +5,17 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "autograd/create.h"
 #include "autograd/cuda/context.h"
 #include "autograd/cuda/memory.h"
 #include "autograd/cuda/module.h"
 #include "autograd/cuda/stream.h"
+#include "autograd/devices.h"
+#include "autograd/tape/scope.h"
 #include "tests/cuda/fake_driver.h"
 #include "tests/support/errors.h"
 
@@ -98,6 +102,39 @@ TEST(CudaDriver, EachDeviceHasItsContext) {
   EXPECT_EQ(context().index, 0);
 }
 
+TEST(CudaDriver, ListedDevicesAreNotUsed) {
+  FakeDriver fake;
+  fake.devices = {{"Tesla T4", 75}, {"first", 80}, {"second", 120}};
+  const std::vector<DeviceInfo> gpus = devices().gpus;
+  ASSERT_EQ(gpus.size(), 2U);
+  EXPECT_EQ(gpus[1].device, cuda(2));
+  EXPECT_EQ(gpus[1].name, "second");
+  EXPECT_EQ(gpus[1].memory_bytes, fake.total_memory);
+  EXPECT_TRUE(indices_of_contexts().empty());
+}
+
+TEST(CudaDriver, DevicesBeyondTheLastThatCanBeUsedAreNotListed) {
+  FakeDriver fake;
+  fake.devices.assign(17, {"one of many", 90});
+  EXPECT_EQ(devices().gpus.size(), static_cast<size_t>(kMostDevices));
+}
+
+TEST(CudaDriver, PinnedMemoryUsesNoOtherDevice) {
+  FakeDriver fake;
+  fake.devices = {{"Tesla T4", 75}, {"NVIDIA H100", 90}};
+  const DeviceScope second(cuda(1));
+  const Tensor pinned = zeros({2}, cpu).pin_memory();
+  EXPECT_EQ(from_vector(std::vector<float>{1, 2}, {2}).device(), cuda(1));
+  EXPECT_EQ(indices_of_contexts(), std::vector<int>{1});
+}
+
+TEST(CudaDriver, BusyDevicesAreNamed) {
+  FakeDriver fake;
+  fake.retain = 46;
+  EXPECT_TAPE_ERROR(context(), ErrorKind::device,
+                    "cuda: device 0 (NVIDIA Fake) is busy: another process uses it alone (its compute mode)");
+}
+
 TEST(CudaKernels, BuildWithoutKernelsIsNamed) {
   FakeDriver fake;
   const Kernel kernel("scale_f32");
@@ -130,6 +167,26 @@ TEST(CudaKernels, KernelsOfANewerToolkitAreExplained) {
                     "cuda: the driver (CUDA 12.4) cannot load kernels of CUDA 13.0 on NVIDIA Fake, compute capability "
                     "9.0: no kernel image is available for execution on the device (CUDA_ERROR_NO_BINARY_FOR_GPU); "
                     "update the driver");
+}
+
+TEST(CudaKernels, CachedMemoryIsReturnedForThoseThatAreLoaded) {
+  FakeDriver fake;
+  fake.functions = {"scale_f32"};
+  const Module module("image", 13000);
+  const Kernel kernel("scale_f32");
+  const auto launch_beside_cached_memory = [&] {
+    empty(Shape{1000}, {f32, cuda});
+    EXPECT_GT(fake.used_memory, 0);
+    kernel({1}, {1});
+    EXPECT_EQ(fake.used_memory, 0);
+  };
+  fake.loads_without_memory = 1;
+  launch_beside_cached_memory();
+  fake.launches_without_memory = 1;
+  launch_beside_cached_memory();
+  fake.launches_without_memory = 2;
+  EXPECT_TAPE_ERROR(kernel({1}, {1}), ErrorKind::out_of_memory,
+                    "cuda: scale_f32: out of memory (CUDA_ERROR_OUT_OF_MEMORY)");
 }
 
 /// A driver with one kernel.

@@ -44,6 +44,8 @@ Result device_attribute(int* value, int name, int device) {
   return 0;
 }
 
+bool fails_once_more(int& times) { return times > 0 && times-- > 0; }
+
 Driver make_fake_table() {
   Driver d{};
   d.init = [](unsigned) { return in_use->init; };
@@ -64,7 +66,7 @@ Driver make_fake_table() {
   };
   d.device_get_attribute = device_attribute;
   d.device_total_mem = [](size_t* bytes, int) { return *bytes = static_cast<size_t>(in_use->total_memory), 0; };
-  d.primary_ctx_retain = [](void** context, int) { return *context = nullptr, 0; };
+  d.primary_ctx_retain = [](void** context, int) { return *context = nullptr, in_use->retain; };
   d.ctx_set_current = [](void*) { return 0; };
   d.stream_create = [](void** stream, unsigned) { return *stream = nullptr, 0; };
   d.stream_synchronize = [](void*) { return ++in_use->synchronized, in_use->synchronize; };
@@ -115,7 +117,10 @@ Driver make_fake_table() {
   d.memcpy_to_host = [](void*, DevicePointer, size_t, void*) { return 0; };
   d.memcpy_on_device = [](DevicePointer, DevicePointer, size_t, void*) { return 0; };
   d.memset_bytes = [](DevicePointer, unsigned char, size_t, void*) { return 0; };
-  d.module_load_data = [](void** module, const void*) { return *module = in_use, in_use->load; };
+  d.module_load_data = [](void** module, const void*) {
+    *module = in_use;
+    return fails_once_more(in_use->loads_without_memory) ? result::out_of_memory : in_use->load;
+  };
   d.module_get_function = [](void** function, void*, const char* name) {
     const auto& known = in_use->functions;
     if (std::find(known.begin(), known.end(), name) == known.end()) return result::not_found;
@@ -123,7 +128,9 @@ Driver make_fake_table() {
   };
   d.func_set_attribute = [](void*, int, int) { return 0; };
   d.launch_kernel = [](void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                       void**) { return in_use->launch; };
+                       void**) {
+    return fails_once_more(in_use->launches_without_memory) ? result::out_of_memory : in_use->launch;
+  };
   return d;
 }
 

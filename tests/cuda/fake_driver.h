@@ -24,11 +24,14 @@ class FakeDriver : NonCopyable {
   int version = 13000;
   std::vector<Device> devices{1};
   Result init = 0;
+  Result retain = 0;       // of a device's context
   Result load = 0;         // of a module
   Result launch = 0;       // of a kernel
   Result synchronize = 0;  // of a stream
   int64_t total_memory = int64_t{1} << 30;
   int64_t used_memory = 0;
+  int loads_without_memory = 0;                    // of modules, which fail first
+  int launches_without_memory = 0;                 // of kernels, which fail first
   int mapped = 0, unmapped = 0, synchronized = 0;  // numbers of calls
   std::vector<int64_t> allocated;                  // bytes of each allocation of the driver, 0 once it is freed
   std::vector<std::string> functions;              // that modules contain

@@ -109,13 +109,29 @@ TEST(CudaProductAlgorithms, EightAreMeasuredAtMost) {
 }
 
 TEST(CudaProductAlgorithms, RefusedOnesAreSkipped) {
-  EXPECT_EQ(chosen_time_of({{100}, {.microseconds = 10, .fails = true}, {70}}), 70);
-  EXPECT_EQ(chosen_time_of({{.microseconds = 10, .fails = true}, {120}, {70}, {90}}), 70);
+  EXPECT_EQ(chosen_time_of({{100}, {.microseconds = 10, .status = blas_status::execution_failed}, {70}}), 70);
+  EXPECT_EQ(chosen_time_of({{.microseconds = 10, .status = blas_status::execution_failed}, {120}, {70}, {90}}), 70);
   const Measuring measuring;
-  const Process process({{.microseconds = 10, .fails = true}, {.microseconds = 20, .fails = true}});
+  const Process process({{.microseconds = 10, .status = blas_status::execution_failed},
+                         {.microseconds = 20, .status = blas_status::execution_failed}});
   const Operands x;
   EXPECT_TAPE_ERROR(multiply(x.product, x.get()), ErrorKind::device,
                     "cuda: cublasLtMatmul: status CUBLAS_STATUS_EXECUTION_FAILED (13): f32 [3, 24] x [24, 4]");
+}
+
+TEST(CudaProductAlgorithms, UnsupportedOnesAreReplacedWhenTheyRun) {
+  const EmulatedAlgorithm unsupported{.microseconds = 10, .status = blas_status::not_supported};
+  for (const char* const mode : {"first", "measure"}) {
+    const Measuring measuring;
+    const EnvironmentVariable chosen{"TAPE_CUDA_ALGORITHMS", mode};
+    const Process process({unsupported, unsupported, {30}, {40}});
+    EXPECT_EQ(chosen_time(Operands()), 30);
+  }
+  // None is left, so the caller multiplies without cuBLASLt, now and later.
+  const Measuring measuring;
+  const Process process({unsupported, unsupported});
+  const Operands x;
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(multiply(x.product, x.get()));
 }
 
 TEST(CudaProductAlgorithms, ShortProductsAreRepeatedInGraphs) {

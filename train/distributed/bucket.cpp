@@ -23,7 +23,7 @@ int64_t values_of(const std::vector<BucketPart>& parts) {
 /// Memory of the host for values that are exchanged; pinned if they belong on a GPU.
 Ref<Storage> exchanged(int64_t bytes, Device device) {
   if (device.is_cpu()) return Storage::allocate(bytes);
-  void* const block = device_memory::allocate_pinned(bytes);
+  void* const block = device_memory::allocate_pinned(device, bytes);
   return Storage::borrow(block, bytes, block, device_memory::free_pinned);
 }
 

@@ -147,18 +147,20 @@ std::shared_ptr<Communicator> join() {
   return std::make_shared<MpiCommunicator>();
 }
 
-int ranks_sharing_cores() {
+MachineRanks machine_ranks() {
   MPI_Comm here = MPI_COMM_NULL;
-  int count = 1;
+  int count = 1, rank = 0;
   check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here), "MPI_Comm_split_type");
   check(MPI_Comm_size(here, &count), "MPI_Comm_size");
+  check(MPI_Comm_rank(here, &rank), "MPI_Comm_rank");
   cpu_set_t mine;
   CPU_ZERO(&mine);
   sched_getaffinity(0, sizeof mine, &mine);
   std::vector<cpu_set_t> all(static_cast<size_t>(count));
   check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, here), "MPI_Allgather");
   check(MPI_Comm_free(&here), "MPI_Comm_free");
-  return static_cast<int>(std::ranges::count_if(all, [&mine](const cpu_set_t& set) { return CPU_EQUAL(&set, &mine); }));
+  const auto alike = std::ranges::count_if(all, [&mine](const cpu_set_t& set) { return CPU_EQUAL(&set, &mine); });
+  return {.rank = rank, .sharing_cores = static_cast<int>(alike)};
 }
 
 void leave() noexcept {

@@ -10,8 +10,12 @@ namespace tape::train::mpi {
 
 /// Joins the other processes (MPI_Init). Throws Error (io) if MPI cannot start.
 std::shared_ptr<Communicator> join();
-/// Number of ranks, including this one, that may run on the same cores as this one.
-int ranks_sharing_cores();
+/// This process among those of its machine.
+struct MachineRanks {
+  int rank = 0;           ///< among them, from 0
+  int sharing_cores = 1;  ///< number that may run on the same cores, including this one
+};
+MachineRanks machine_ranks();
 /// Leaves together with all other ranks (MPI_Finalize).
 void leave() noexcept;
 /// Aborts all ranks.

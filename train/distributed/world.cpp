@@ -42,7 +42,9 @@ World::World() : exceptions_(std::uncaught_exceptions()) {
   if (processes_started() <= 1) return;
   world_was_made = true;
   ranks_ = mpi::join();
-  ranks_on_these_cores_ = mpi::ranks_sharing_cores();
+  const mpi::MachineRanks here = mpi::machine_ranks();
+  rank_on_machine_ = here.rank;
+  ranks_on_these_cores_ = here.sharing_cores;
 }
 
 World::~World() {

@@ -31,10 +31,12 @@ class World {
   /// Number of ranks on this machine, including this one, that may run on the same cores and so have to share them: 1
   /// if the launcher bound each rank to its own cores.
   int ranks_sharing_cores() const { return ranks_on_these_cores_; }
+  /// This process among those on its machine, from 0.
+  int rank_on_machine() const { return rank_on_machine_; }
 
  private:
   std::shared_ptr<Communicator> ranks_;
-  int ranks_on_these_cores_ = 1;
+  int ranks_on_these_cores_ = 1, rank_on_machine_ = 0;
   int exceptions_ = 0;  // uncaught exceptions at construction
 };
 

@@ -46,7 +46,8 @@ struct MatmulPreference {
 struct ChosenAlgorithm {
   uint64_t product;  // the hash of what it was chosen for
   uint64_t workspace_bytes;
-  uint32_t parts, rounds_parts, microseconds, fails;
+  uint32_t parts, rounds_parts, microseconds;
+  BlasStatus status;
   std::array<uint32_t, 4> alignments;
 };
 static_assert(sizeof(ChosenAlgorithm) <= sizeof(BlasAlgorithm));
@@ -170,7 +171,7 @@ ChosenAlgorithm choice_of(const Request& request, const MatmulPreference& prefer
                          .parts = 1,
                          .rounds_parts = 0,
                          .microseconds = algorithm.microseconds,
-                         .fails = algorithm.fails,
+                         .status = algorithm.status,
                          .alignments = prefer.alignments};
   const uint32_t parts = algorithm.parts * (request.inner() >= kInnerOfPart ? 4 : 1);
   if (parts > 1 && prefer.workspace_bytes >= kWorkspace) {
@@ -243,7 +244,7 @@ BlasStatus matmul(void* handle, void* descriptor, const void* alpha, const void*
   std::memcpy(&chosen, algorithm, sizeof chosen);
   if (chosen.product != hash_of_request(request) || workspace_bytes < chosen.workspace_bytes)
     return blas_status::invalid_value;
-  if (chosen.fails) return blas_status::execution_failed;
+  if (chosen.status != blas_status::success) return chosen.status;
   for (const void* scale : {alpha, beta})
     if (device_memory()->contains(scale)) return blas_status::invalid_value;
   const MatmulDescriptor& what = request.descriptor;

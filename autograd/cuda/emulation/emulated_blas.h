@@ -13,7 +13,7 @@ const Blas& emulated_blas();
 struct EmulatedAlgorithm {
   uint32_t microseconds = 1;  ///< that it takes on the pretended clock
   uint32_t parts = 1;         ///< of the inner axis, which are summed apart, so that bits differ
-  bool fails = false;         ///< whether cublasLtMatmul refuses it
+  BlasStatus status = 0;      ///< of cublasLtMatmul, which does nothing otherwise
 };
 
 }  // namespace tape::cuda_device::emulation

@@ -40,7 +40,7 @@ bool DeferredCall::drop(const Storage& result) {
 }
 
 bool may_defer(const KernelCall& at) {
-  return at.device.is_cuda() && !detail::is_observed && !device_memory::is_blocking(at.device);
+  return kernels::launches_late(at) && !detail::is_observed && !device_memory::is_blocking(at.device);
 }
 
 Tensor empty_result(const Shape& shape, const TensorOptions& options) {

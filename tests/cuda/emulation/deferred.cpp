@@ -64,7 +64,7 @@ TEST_F(DeferredWork, PinnedMemoryThatIsFreedBeforeItsCopyIsReported) {
   void* block = nullptr;
   d.mem_host_alloc(&block, kBytes, 0);
   std::memset(block, 0, kBytes);
-  copy_to_device(y.get(), block, kBytes);
+  d.memcpy_to_device(reinterpret_cast<DevicePointer>(y.get()), block, kBytes, context().stream);
   d.mem_free_host(block);
   EXPECT_TAPE_ERROR(synchronize(), ErrorKind::device,
                     "emulated device: copy to the device of 256 bytes: its pinned memory was freed before the copy "
@@ -222,6 +222,7 @@ TEST_F(DeferredWork, EventsReportFaultsBeforeThem) {
 }
 
 TEST_F(DeferredWork, FreedPinnedMemoryIsReusedAfterItsCopy) {
+  empty_cache();
   const Pinned first;
   copy_to_device(y.get(), first.values, kBytes);
   free_pinned(first.values);
@@ -233,6 +234,7 @@ TEST_F(DeferredWork, FreedPinnedMemoryIsReusedAfterItsCopy) {
 }
 
 TEST_F(DeferredWork, PinnedBatchesGoAroundAFewBlocks) {
+  empty_cache();
   std::vector<float*> blocks;
   for (int step = 0; step < 10; ++step) {
     const Pinned batch;

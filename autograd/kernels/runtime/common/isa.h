@@ -130,6 +130,9 @@ inline bool has_bf16_kernels(const Target& target) { return target.device.is_cud
 /// Whether operations add their gradients to those of other operations in place (BackwardContext::grad_sum()). The CPU
 /// gains little from it, and its products would have other bits than with observers that look at each gradient.
 inline bool adds_to_gradients(const Target& target) { return target.device.is_cuda(); }
+/// Whether kernels may be launched as late as when their results are first used (autograd/ops/deferred). The CPU would
+/// only compute the same later.
+inline bool launches_late(const Target& target) { return target.device.is_cuda(); }
 }  // namespace tape::kernels
 
 // A table of kernels for bf16, which only CUDA has (the CPU computes bf16 in f32), to be declared after the tables of

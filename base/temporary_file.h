@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "non_copyable.h"
+
 namespace tape {
 
 /// An unnamed file that disappears with the object or the process. It is created by the first append(), in TMPDIR or,
@@ -25,7 +27,17 @@ class TemporaryFile {
   int64_t size_ = 0;
 };
 
-/// Creates a new temporary folder in TMPDIR, or in /tmp if TMPDIR is not set.
-std::string make_temporary_folder();
+/// A new folder in TMPDIR, or in /tmp if TMPDIR is not set, that disappears with the object. Throws Error (io) with the
+/// name of TMPDIR or /tmp.
+class ScratchFolder : NonCopyable {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 }  // namespace tape

@@ -9,11 +9,11 @@
 
 namespace tape::optim {
 
-/// Groups parameters by their step count.
+/// Groups updates with equal settings: rates, decay and step count.
 template <class Step>
 class StepTable {
  public:
-  /// Returns the index of the group with this step count, adding it if necessary.
+  /// Returns the index of the group with these settings, adding it if necessary.
   int64_t group(const Step& step) {
     const auto found = std::find(steps_.begin(), steps_.end(), step);
     if (found != steps_.end()) return found - steps_.begin();

@@ -52,8 +52,9 @@ class Gathered {
  public:
   explicit Gathered(const std::string& file) : file_(file), numbers_(file) {}
 
-  /// Adds an example, or counts it if it is empty.
+  /// Counts a line.
   void count() { ++lines_; }
+  /// Counts an empty sentence.
   void skip() { ++corpus_.empty_sentences; }
   void note(std::string note) { corpus_.notes.push_back(std::move(note)); }
   void add(std::string_view sentence, std::string_view label, int64_t line) {

@@ -15,6 +15,7 @@
 #include "text/load_tokenizer.h"
 #include "tools/classify.h"
 #include "tools/lines.h"
+#include "train/runs/output_folder.h"
 
 namespace tape::tools {
 namespace {
@@ -46,6 +47,7 @@ class Vectors {
         options_(arguments.options),
         model_(models::load_sentence_encoder(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)) {
+    if (!arguments.npy.empty()) train::check_is_not_of_a_model(arguments.npy, arguments.model);
     models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->base->vocab());
     model_->prepare_for_inference();
     options_.on_text = [this](const std::string& text, const text::Encoding& whole, bool cut) {

@@ -46,10 +46,7 @@ void export_onnx(const ExportArguments& a) {
 std::unique_ptr<train::FolderLock> claim_out(const ExportArguments& a) {
   const std::vector<std::string> inputs = train::model_inputs(a.model);
   train::check_is_not_an_input(a.out, inputs);
-  for (const std::string& input : inputs)
-    for (const std::string& name : is_folder(input) ? folder_entries(input) : std::vector<std::string>())
-      if (!name.ends_with(".onnx") && !name.ends_with(".gguf"))
-        train::check_is_not_an_input(a.out, {join_path(input, name)});
+  train::check_is_not_of_a_model(a.out, a.model);
   if (!is_folder(a.out)) return nullptr;
   train::check_not_among_inputs(a.out, inputs);
   if (const auto entry = train::first_entry(a.out); entry && !a.overwrite)

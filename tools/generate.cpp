@@ -17,6 +17,7 @@
 #include "text/chat_template.h"
 #include "text/json.h"
 #include "text/load_tokenizer.h"
+#include "text/padding_in_texts.h"
 #include "text/stream_decoder.h"
 #include "tools/lines.h"
 
@@ -98,6 +99,9 @@ class Writer {
     prompts_.clear();
   }
 
+  /// Prints to standard error what was left out of the prompts.
+  void report() const { tell(padding_.note(*tokenizer_)); }
+
  private:
   std::vector<models::Continuation> said_of(const std::vector<std::vector<int64_t>>& ids) {
     return reader_ ? models::generate(*reader_, ids, arguments_.options)
@@ -105,7 +109,7 @@ class Writer {
   }
 
   /// Ids of a prompt; with --chat, of the conversation.
-  std::vector<int64_t> encoded(const std::string& text) const {
+  std::vector<int64_t> encoded(const std::string& text) {
     if (chat_) {
       std::vector<text::ChatMessage> messages;
       if (arguments_.system) messages.push_back({"system", *arguments_.system});
@@ -113,7 +117,10 @@ class Writer {
       const auto thinking = arguments_.no_thinking ? text::Thinking::off : text::Thinking::allowed;
       return tokenizer_->encode(chat_->apply(messages, true, thinking), {.add_special_tokens = false}).ids;
     }
-    return reader_ ? tokenizer_->encode(text).ids : models::prompt_ids(*tokenizer_, text);
+    if (!reader_) return models::prompt_ids(*tokenizer_, text);
+    text::Encoding encoding = tokenizer_->encode(text);
+    padding_.remove(encoding, reader_->options().padding_id);
+    return encoding.ids;
   }
 
   std::string json(size_t row, const models::Continuation& found) const {
@@ -137,6 +144,7 @@ class Writer {
   models::TextStreamer streamer_;
   std::vector<models::TextStreamer::Prompt> prompts_;
   uint64_t next_seed_;
+  text::PaddingInTexts padding_;
 };
 
 int generate(GenerateArguments& arguments) {
@@ -149,6 +157,7 @@ int generate(GenerateArguments& arguments) {
   if (arguments.prompt) {
     writer.add(*arguments.prompt, "--prompt");
     writer.run();
+    writer.report();
     return 0;
   }
   LineReader in;
@@ -157,6 +166,7 @@ int generate(GenerateArguments& arguments) {
     for (const std::string& line : lines) writer.add(line, fmt::format("standard input: line {}", ++number));
     writer.run();
   }
+  writer.report();
   return 0;
 }
 

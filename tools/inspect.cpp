@@ -20,6 +20,7 @@
 #include "inspect/tape_dot.h"
 #include "text/unknown_tokens.h"
 #include "tools/lines.h"
+#include "train/runs/output_folder.h"
 
 namespace tape::tools {
 namespace {
@@ -135,6 +136,8 @@ int inspect_model(InspectArguments& arguments) {
   const DeviceScope on_device = use_device(arguments.common);
   if (arguments.out.empty() && arguments.dot.empty() && !arguments.terminal)
     raise(ErrorKind::config, "inspect: nothing to do: give --out FILE, --dot FILE or --terminal");
+  for (const std::string& file : {arguments.out, arguments.dot})
+    if (!file.empty()) train::check_is_not_of_a_model(file, arguments.model);
   arguments.subject.bf16 = arguments.live;
   const inspect::InspectedModel subject(arguments.model, arguments.subject);
   if (subject.tokenizer()) warn_of_unknown(*subject.tokenizer(), arguments.subject);

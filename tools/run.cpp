@@ -4,6 +4,7 @@
 
 #include "autograd/io/safetensors.h"
 #include "models/run.h"
+#include "train/runs/output_folder.h"
 
 namespace tape::tools {
 namespace {
@@ -16,6 +17,8 @@ struct RunArguments {
 
 int run(const RunArguments& arguments) {
   prepare(arguments.common);
+  train::check_is_not_an_input(arguments.out, {arguments.inputs});
+  train::check_is_not_of_a_model(arguments.out, arguments.model);
   const DeviceScope on_device = use_device(arguments.common);
   auto inputs = load_safetensors(arguments.inputs).tensors;
   for (auto& [name, tensor] : inputs) tensor = tensor.to(default_device());

@@ -14,6 +14,7 @@
 #include "models/encoder_decoders/translate.h"
 #include "models/encoder_decoders/translator.h"
 #include "text/json.h"
+#include "text/padding_in_texts.h"
 #include "text/tokenizer.h"
 #include "text/unknown_tokens.h"
 #include "tools/lines.h"
@@ -62,6 +63,7 @@ class Translator {
   /// Prints to standard error how many inputs or translations were truncated.
   void report() const {
     tell(unknown_.note());
+    tell(padding_.note(source()));
     if (cut_ > 0)
       std::cerr << fmt::format("tapeformer: {} of {} lines were truncated to {} tokens\n", grouped(cut_),
                                grouped(count_), grouped(*model().max_length()));
@@ -80,9 +82,12 @@ class Translator {
     const std::optional<int64_t> most = model().max_length();
     text::Encoding encoding = source().encode(text);
     unknown_.add(source(), encoding, text);
-    if (!most || std::ssize(encoding.ids) <= *most) return encoding;
-    ++cut_;
-    return source().encode(text, {.max_length = *most});
+    if (most && std::ssize(encoding.ids) > *most) {
+      ++cut_;
+      encoding = source().encode(text, {.max_length = *most});
+    }
+    padding_.remove(encoding, model().options().padding_id);
+    return encoding;
   }
 
   std::string plain(const text::Encoding& from, const std::vector<models::Translation>& found) const {
@@ -144,6 +149,7 @@ class Translator {
   models::TranslateOptions options_;
   int64_t count_ = 0, cut_ = 0, unended_ = 0;
   text::UnknownTokens unknown_;
+  text::PaddingInTexts padding_;
 };
 
 int translate(const TranslateArguments& arguments) {

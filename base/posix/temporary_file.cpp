@@ -60,12 +60,18 @@ void TemporaryFile::read(int64_t position, void* to, int64_t bytes) const {
   if (got < bytes) raise(ErrorKind::io, "{}: a temporary file in it ends at byte {}", folder(), position + got);
 }
 
-std::string make_temporary_folder() {
+ScratchFolder::ScratchFolder() {
   const char* const chosen = std::getenv("TMPDIR");
   const std::string where = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
-  std::string folder = join_path(where, "tapeformer.XXXXXX");
-  if (mkdtemp(folder.data()) == nullptr) raise_errno(where, "create a temporary folder in it", errno);
-  return folder;
+  path_ = join_path(where, "tapeformer.XXXXXX");
+  if (mkdtemp(path_.data()) == nullptr) raise_errno(where, "create a temporary folder in it", errno);
+}
+
+ScratchFolder::~ScratchFolder() {
+  try {
+    remove_tree(path_);
+  } catch (...) {  // leaves the folder behind
+  }
 }
 
 }  // namespace tape

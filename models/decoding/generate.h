@@ -39,8 +39,9 @@ struct Continuation {
 };
 
 /// Continues each prompt, token by token. Prompts may differ in length; each row gets the tokens that it would get on
-/// its own with its seed (up to the rounding of differently sized products). An empty prompt starts with the model's
-/// bos_id.
+/// its own with its seed, up to the rounding of differently sized products. (With DynamicScaling beyond its length, the
+/// longest row of the batch decides the rotation of all, and cached keys keep theirs.) An empty prompt starts with the
+/// model's bos_id.
 ///
 /// Once a text is longer than the model's position table, each token is computed from the last max_length ones at
 /// positions 0 .. max_length - 1: the window slides, as in nanoGPT, and nothing can be cached because every position

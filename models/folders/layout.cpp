@@ -197,7 +197,7 @@ Layout Layout::with_own_names() const {
   return own;
 }
 
-Tensors Layout::model_options(const Entry& entry, const Tensor& given) {
+Tensors Layout::parts_of(const Entry& entry, const Tensor& given) {
   const auto count = std::ssize(entry.ours);
   if (entry.kind == Kind::transposed) return chunk(transpose(given), count);
   if (entry.kind == Kind::row) return {given[0]};
@@ -249,7 +249,7 @@ nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, co
                        to_string(given.dtype())));
       continue;
     }
-    const Tensors parts = model_options(entry, given);
+    const Tensors parts = parts_of(entry, given);
     for (size_t i = 0; i < entry.ours.size(); ++i) state.emplace(entry.ours[i], parts[i]);
   }
   for (const auto& [copy, of] : copies_) {

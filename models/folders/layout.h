@@ -102,7 +102,7 @@ class Layout {
     int64_t heads = 0;  // for packed_by_head
   };
   /// Packs the parameters of an entry into its file's tensor, and unpacks them.
-  static Tensors model_options(const Entry& entry, const Tensor& given);
+  static Tensors parts_of(const Entry& entry, const Tensor& given);
   static Tensor whole_of(const Entry& entry, const Tensors& parts);
   void add(const std::vector<std::string>& ours, const std::string& theirs, const Shape& shape, Kind kind = Kind::same,
            int64_t heads = 0);

@@ -25,21 +25,26 @@ const std::map<std::string, std::string>& metadata() {
   return all;
 }
 
-Weights read_shards(const std::string& folder) {
-  Weights weights{{}, join_path(folder, kIndex)};
-  const auto json = parse_large_json(read_text(file_in_folder(folder, kIndex)), weights.where);
+/// The tensors of each shard.
+std::map<std::string, std::set<std::string>> read_index(const std::string& folder) {
+  const std::string where = join_path(folder, kIndex);
+  const auto json = parse_large_json(read_text(file_in_folder(folder, kIndex)), where);
   const auto map = json.find("weight_map");
-  if (map == json.end() || !map->is_object())
-    raise(ErrorKind::format, "{}: \"weight_map\" is not an object", weights.where);
+  if (map == json.end() || !map->is_object()) raise(ErrorKind::format, "{}: \"weight_map\" is not an object", where);
   std::map<std::string, std::set<std::string>> files;
   for (const auto& [tensor, file] : map->items()) {
-    if (!file.is_string()) raise(ErrorKind::format, "{}: \"{}\": the file is not a string", weights.where, tensor);
+    if (!file.is_string()) raise(ErrorKind::format, "{}: \"{}\": the file is not a string", where, tensor);
     const auto name = file.get<std::string>();
     if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos || name == "..")
-      raise(ErrorKind::format, "{}: \"{}\": path \"{}\" leaves the folder", weights.where, tensor, name);
+      raise(ErrorKind::format, "{}: \"{}\": path \"{}\" leaves the folder", where, tensor, name);
     files[name].insert(tensor);
   }
-  for (const auto& [file, names] : files) {
+  return files;
+}
+
+Weights read_shards(const std::string& folder) {
+  Weights weights{{}, join_path(folder, kIndex)};
+  for (const auto& [file, names] : read_index(folder)) {
     auto shard = load_safetensors(file_in_folder(folder, file)).tensors;
     for (const std::string& name : names)
       if (!shard.contains(name)) raise(ErrorKind::format, "{}: \"{}\" is not in {}", weights.where, name, file);
@@ -77,6 +82,14 @@ Weights read_weights(const std::string& folder) {
             file);
   }
   return {load_safetensors(file).tensors, file};
+}
+
+std::vector<std::string> weight_files(const std::string& folder) {
+  const std::string file = file_in_folder(folder, kFile);
+  if (path_exists(file) || !folder_has(folder, kIndex)) return {file};
+  std::vector<std::string> files{file_in_folder(folder, kIndex)};
+  for (const auto& [shard, tensors] : read_index(folder)) files.push_back(file_in_folder(folder, shard));
+  return files;
 }
 
 void write_weights(const std::string& folder, const std::map<std::string, Tensor>& tensors, int64_t max_shard_bytes) {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "../../autograd/tensor.h"
 
@@ -17,6 +18,9 @@ struct Weights {
 /// exists; (format) for an index that names a file outside the folder or a tensor missing from its shard, or that lacks
 /// a tensor of a shard.
 Weights read_weights(const std::string& folder);
+
+/// Paths of the files that read_weights() reads: one, or the index and its shards. Errors as for read_weights().
+std::vector<std::string> weight_files(const std::string& folder);
 
 /// Writes one file, or shards of at most so many bytes (a larger tensor gets its own shard), and removes the files of
 /// an earlier save in the other form.

@@ -58,7 +58,7 @@ Ids named(const std::vector<std::string>& tokens, const Names& names, bool all) 
 }
 
 /// Tokens that llama.cpp treats as an end without a key.
-Ids is_known_end_token(const std::vector<std::string>& tokens) {
+Ids known_end_tokens(const std::vector<std::string>& tokens) {
   Ids found = named(tokens, kEnds, true);
   const auto has = [&](std::string_view name) {
     return std::ranges::any_of(found, [&](int64_t id) { return tokens[static_cast<size_t>(id)] == name; });
@@ -90,7 +90,7 @@ Ids read_end_tokens(const GgufEntries& entries) {
     return true;
   };
   for (const char* key : kKeys) add_key(key);
-  Ids others = is_known_end_token(tokens);
+  Ids others = known_end_tokens(tokens);
   std::ranges::for_each(others, add);
   for (const auto& [key, names] : kOfFiles)
     if (!add_key(key)) std::ranges::for_each(named(tokens, names, false), add);
@@ -111,7 +111,7 @@ void write_end_tokens(GgufMetadata& metadata, const Ids& given) {
       eos != metadata.end() && std::holds_alternative<uint32_t>(eos->second) &&
       (contains(ends, std::get<uint32_t>(eos->second)) || (adds != metadata.end() && adds->second == GgufValue(true)));
   // Tokens that llama.cpp recognizes by their text come last, as they need no key.
-  const Ids by_text = is_known_end_token(tokens);
+  const Ids by_text = known_end_tokens(tokens);
   std::ranges::stable_partition(ends, [&](int64_t id) { return !contains(by_text, id); });
   if (kept)
     std::erase(ends, static_cast<int64_t>(std::get<uint32_t>(eos->second)));

@@ -27,7 +27,7 @@ struct Kind {
 };
 
 /// The consecutive parts of a "pre_tokenizer".
-std::vector<SortedJson> model_options(const SortedJson& pre) {
+std::vector<SortedJson> steps_of(const SortedJson& pre) {
   if (!pre.is_object()) return {};
   if (pre.value("type", "") != "Sequence") return {pre};
   const auto parts = pre.find("pretokenizers");
@@ -68,7 +68,7 @@ Kind kind_of_json(const std::string& file) {
   const std::string type = model.is_object() ? model.value("type", "BPE") : "";
   if (type != "BPE") raise(ErrorKind::config, "{}: GGUF cannot store a tokenizer of type \"{}\", only BPE", file, type);
   if (model.value("byte_fallback", false)) return {"llama", "default", merges_of(model, file)};
-  const std::string split = split_of(model_options(parsed.value("pre_tokenizer", SortedJson())));
+  const std::string split = split_of(steps_of(parsed.value("pre_tokenizer", SortedJson())));
   if (split.empty())
     raise(ErrorKind::config,
           "{}: \"pre_tokenizer\" matches none that GGUF has a name for (GPT-2, Llama 3, Qwen2, SmolLM)", file);

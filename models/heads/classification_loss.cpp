@@ -36,7 +36,7 @@ ProblemType problem_type_of(std::optional<ProblemType> configured, int64_t num_l
   return is_floating(labels) ? ProblemType::multi_label_classification : ProblemType::single_label_classification;
 }
 
-Tensor label_values(const char* owner, const Tensor& logits, const Tensor& labels) {
+Tensor label_targets(const char* owner, const Tensor& logits, const Tensor& labels) {
   const bool column = logits.size(1) == 1 && labels.rank() == 1 && labels.size(0) == logits.size(0);
   if (!column && !(labels.shape() == logits.shape())) raise_unfit(owner, logits, labels);
   return cast(reshape(labels, logits.shape()), logits.dtype());
@@ -45,13 +45,13 @@ Tensor label_values(const char* owner, const Tensor& logits, const Tensor& label
 Tensor classification_loss(const char* owner, ProblemType type, const Tensor& logits, const Tensor& labels) {
   switch (type) {
     case ProblemType::regression:
-      return mse_loss(logits, label_values(owner, logits, labels));
+      return mse_loss(logits, label_targets(owner, logits, labels));
     case ProblemType::single_label_classification:
       return cross_entropy(logits, right_labels(owner, logits, labels));
     case ProblemType::multi_label_classification:
       break;
   }
-  return bce_with_logits_loss(logits, label_values(owner, logits, labels));
+  return bce_with_logits_loss(logits, label_targets(owner, logits, labels));
 }
 
 }  // namespace tape::models

@@ -19,7 +19,7 @@ ProblemType problem_type_of(std::optional<ProblemType> configured, int64_t num_l
 
 /// Labels in the shape and dtype of logits [B, N]; [B] is accepted if N = 1. Throws Error (shape), starting with
 /// `owner`, for another shape.
-Tensor label_values(const char* owner, const Tensor& logits, const Tensor& labels);
+Tensor label_targets(const char* owner, const Tensor& logits, const Tensor& labels);
 
 /// Mean loss of logits [B, N], a scalar. Regression: squared error to labels [B, N] (or [B] if N = 1). Single-label:
 /// cross-entropy with labels [B] (i64, -100 is ignored). Multi-label: binary cross-entropy with probabilities [B, N].

@@ -46,7 +46,7 @@ ProblemType SequenceClassifier::problem_type(DType labels) const {
 Tensor SequenceClassifier::loss(const Tensor& logits, const Tensor& labels) const {
   const ProblemType type = problem_type(labels.dtype());
   if (type == ProblemType::multi_label_classification && base->options().soft_labels && !config_.problem_type)
-    return -mean(sum(label_values("SequenceClassifier", logits, labels) * log_softmax(logits, -1), {-1}));
+    return -mean(sum(label_targets("SequenceClassifier", logits, labels) * log_softmax(logits, -1), {-1}));
   return classification_loss("SequenceClassifier", type, logits, labels);
 }
 

@@ -62,13 +62,14 @@ Tensor embed(SentenceEncoder& model, std::span<const std::vector<int64_t>> seque
   return from_vector(rows, {std::ssize(sequences), width}, model.parameters().front().options());
 }
 
-namespace {
-
-std::string lowercased(const std::string& text) {
+std::string prepared(const SentenceTextOptions& options, const std::string& text) {
+  if (!options.lowercase) return text;
   text::Normalized lower(text);
   text::lowercase_normalizer()(lower);
   return lower.text;
 }
+
+namespace {
 
 /// The prompt that is prepended to texts.
 std::string prompt_of(const SentenceTextOptions& text, const EmbedTextOptions& options) {
@@ -89,9 +90,7 @@ Tensor embed(SentenceEncoder& model, const text::Tokenizer& tokenizer, std::span
   const SentenceTextOptions& settings = model.config().text;
   const std::string prompt = prompt_of(settings, options);
   const int64_t most = model.max_tokens();
-  const auto as_read = [&](const std::string& text) {
-    return settings.lowercase ? lowercased(prompt + text) : prompt + text;
-  };
+  const auto as_read = [&](const std::string& text) { return prepared(settings, prompt + text); };
   std::vector<std::vector<int64_t>> sequences;
   for (const std::string& text : texts) {
     const std::string read = as_read(text);

@@ -19,6 +19,9 @@ struct SentenceTextOptions {
   bool lowercase = false;                           ///< whether to lowercase before tokenizing
 };
 
+/// A text as the tokenizer reads it, without a prompt: in lower case if the options ask for it.
+std::string prepared(const SentenceTextOptions& options, const std::string& text);
+
 /// An encoder and how its hidden states become one vector.
 struct SentenceEncoderConfig {
   EncoderConfig encoder = {};                                      ///< the encoder; its pooler is not used

@@ -76,12 +76,12 @@ TEST(Paths, StayUnchangedForAnOpenPipe) {
   for (const int end : ends) close(end);
 }
 
-TEST(TemporaryFolders, RaiseIoErrorsIfTheParentIsMissing) {
+TEST(ScratchFolders, RaiseIoErrorsIfTheParentIsMissing) {
   const TemporaryFolder folder;
   const char* const before = std::getenv("TMPDIR");
   const std::string kept = before == nullptr ? "" : before;
   ASSERT_EQ(setenv("TMPDIR", (folder / "none").c_str(), 1), 0);
-  EXPECT_TAPE_ERROR(make_temporary_folder(), ErrorKind::io,
+  EXPECT_TAPE_ERROR(ScratchFolder(), ErrorKind::io,
                     folder / "none: cannot create a temporary folder in it: No such file or directory");
   before == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", kept.c_str(), 1);
 }

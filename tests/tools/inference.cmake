@@ -65,6 +65,12 @@ expect_equal(err "tapeformer: standard input: line 2, byte 3: not UTF-8\n")
 # Text that the tokenizer has no token for is reported.
 expect_status_reading(0 "neun 漢\n" ${translate})
 expect_text(err " unknown to the model and read as \"<unk>\": \"漢\"\n")
+# So is padding that a text contains itself, which models ignore.
+expect_status_reading(0 "neun\n" ${translate})
+set(without "${out}")
+expect_status_reading(0 "neun <pad>\n" ${translate})
+expect_equal(out "${without}")
+expect_text(err "tapeformer: 1 padding token within texts is ignored: \"<pad>\"\n")
 expect_status_reading(3 "neun\n" ${translate} --n-best 4)
 expect_equal(err "tapeformer: beam_search: n_best must be from 1 to beams, got 4 (beams 3)\n")
 expect_status_reading(3 "neun\n" ${translate} --alignments --alignment-layer 2)

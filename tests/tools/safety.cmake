@@ -64,6 +64,12 @@ expect_status(3 ${init} --init ${FOLDER}/adapters --out ${FOLDER}/run --overwrit
 expect_text(err "this command reads from that folder")
 expect_status(3 export --model ${FOLDER}/run --out ${FOLDER}/link/model.safetensors)
 expect_text(err "this command reads from that folder")
+expect_status(3 run --model ${FOLDER}/run --inputs ${FOLDER}/text.txt --out ${FOLDER}/link/model.safetensors)
+expect_text(err "this command reads from that folder")
+expect_status(3 run --model ${FOLDER}/run --inputs ${FOLDER}/text.txt --out ${FOLDER}/text.txt)
+expect_text(err "${FOLDER}/text.txt: this command reads from that folder")
+expect_status(3 inspect --model ${FOLDER}/run --text one --out ${FOLDER}/run/config.json)
+expect_text(err "this command reads from that folder")
 expect_same_file(${FOLDER}/run/model.safetensors ${FOLDER}/saved/run/model.safetensors)
 expect_exists(${FOLDER}/run/checkpoint-4)
 

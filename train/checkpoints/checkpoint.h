@@ -34,8 +34,12 @@ struct TrainerState {
   int64_t evaluated_step = -1;            ///< step of the last evaluation
   std::vector<int64_t> planned = {};      ///< the latest scheduled checkpoints, without those made on an interrupt
   double loss_average = 0;                ///< running mean of the losses
+  std::optional<double> first_loss = {};  ///< of the first step; unset in checkpoints without this field
+  double highest_lr = 0;                  ///< highest learning rate so far
   double seconds = 0;                     ///< training time so far
   int64_t tokens = 0;                     ///< number of tokens so far
+  /// Names of the parameters by their number in the optimizer's state; empty in checkpoints without this field.
+  std::vector<std::string> parameters = {};
   // What the bits depend on.
   std::string version = {};    ///< version of Tapeformer
   std::string kernels = {};    ///< instruction set of the kernels

@@ -57,8 +57,8 @@ class Reader {
     if (!value.is_number()) raise(ErrorKind::format, "{}: \"{}\" must be a number, got {}", where_, key, value.dump());
     return value.get<double>();
   }
-  std::string text(const char* key) {
-    const Json& value = take(key);
+  std::string text(const char* key) { return text_in(take(key), key); }
+  std::string text_in(const Json& value, const char* key) const {
     if (!value.is_string()) raise(ErrorKind::format, "{}: \"{}\" must be a string, got {}", where_, key, value.dump());
     return value.get<std::string>();
   }
@@ -80,7 +80,7 @@ class Reader {
   std::set<std::string> taken_;
 };
 
-/// Reads a list of completed steps.
+/// Reads which checkpoints are the best, and which were scheduled.
 void read_best(Reader& file, const std::string& where, TrainerState& state) {
   for (const Json& item : file.list("best")) {
     Reader entry(item, fmt::format("{}: \"best\"", where));
@@ -123,8 +123,11 @@ std::string to_json(const TrainerState& state) {
             {"evaluated_step", state.evaluated_step},
             {"planned", state.planned},
             {"loss_average", state.loss_average},
+            {"first_loss", state.first_loss ? Json(*state.first_loss) : Json()},
+            {"highest_lr", state.highest_lr},
             {"seconds", state.seconds},
             {"tokens", state.tokens},
+            {"parameters", state.parameters},
             {"machine",
              {{"version", state.version},
               {"kernels", state.kernels},
@@ -161,9 +164,13 @@ TrainerState trainer_state_from(const std::string& text, const std::string& wher
   state.stale = file.whole("stale");
   state.evaluated_step = file.whole("evaluated_step", -1, state.step);
   state.loss_average = file.number("loss_average");
+  if (file.has("first_loss") && !file.take("first_loss").is_null()) state.first_loss = file.number("first_loss");
+  if (file.has("highest_lr")) state.highest_lr = file.number("highest_lr");
   state.seconds = file.number("seconds");
   if (!(state.seconds >= 0)) raise(ErrorKind::format, "{}: \"seconds\" must be >= 0, got {}", where, state.seconds);
   state.tokens = file.whole("tokens", 0, std::numeric_limits<int64_t>::max());
+  if (file.has("parameters"))
+    for (const Json& name : file.list("parameters")) state.parameters.push_back(file.text_in(name, "parameters"));
   read_machine(file.object("machine"), state);
   if (file.has("settings")) state.settings = file.object("settings").text_of_all();
   file.finish();

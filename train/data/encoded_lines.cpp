@@ -102,9 +102,12 @@ std::vector<bool> draw_part(std::vector<std::vector<size_t>> groups, size_t all,
   std::vector<bool> taken(all, false);
   bool any = false;
   Generator draws(seed);
+  double due = 0;  // what rounding has left
   for (std::vector<size_t>& places : groups) {
-    const auto count = static_cast<int64_t>(std::llround(static_cast<double>(places.size()) * fraction));
-    for (int64_t i = 0; i < std::min(count, std::ssize(places) - 1); ++i) {
+    due += static_cast<double>(places.size()) * fraction;
+    const int64_t count = std::min<int64_t>(std::llround(due), std::ssize(places) - 1);
+    due = std::min(due - static_cast<double>(std::max<int64_t>(count, 0)), 0.5);
+    for (int64_t i = 0; i < count; ++i) {
       const int64_t other = i + draws.below(std::ssize(places) - i);
       std::swap(places[static_cast<size_t>(i)], places[static_cast<size_t>(other)]);
       taken[places[static_cast<size_t>(i)]] = any = true;

@@ -58,8 +58,8 @@ struct PaddedLines {
 PaddedLines pad_rows(const std::vector<std::vector<int64_t>>& rows, int64_t padding_id);
 PaddedLines pad_lines(const EncodedLines& lines, const std::vector<int64_t>& which, int64_t padding_id);
 
-/// Marks about `fraction` of the examples of each group at random, by the seed: round(n fraction) of n examples,
-/// leaving at least one of each group unmarked. Groups have the indices of `all` examples. Throws Error (config) naming
+/// Marks about `fraction` of the examples of each group at random, by the seed: of small groups, one of every few.
+/// Leaves at least one of each group unmarked. Groups have the indices of `all` examples. Throws Error (config) naming
 /// `name` unless 0 < fraction < 1, or if no example would be marked.
 std::vector<bool> draw_part(std::vector<std::vector<size_t>> groups, size_t all, double fraction, uint64_t seed,
                             const std::string& name);

@@ -12,10 +12,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/temporary_file.h"
-#include "text/hash.h"
+#include "base/version.h"
 #include "text/json.h"
 #include "train/checkpoints/manifest.h"
+#include "train/data/tokenizer_checksum.h"
 #include "train/distributed/consistency.h"
 #include "train/runs/output_folder.h"
 
@@ -31,18 +31,6 @@ constexpr std::array kNames{"train.bin", "valid.bin", "train.documents", "valid.
 
 bool is_ours(const std::string& name) {
   return std::ranges::find(kNames, name) != kNames.end() || is_unfinished_file(name);
-}
-
-/// Identifies a tokenizer by all of its tokens in order.
-std::string tokens_hash(const text::Tokenizer& tokenizer) {
-  Hash hash;
-  for (int64_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    const std::string& token = tokenizer.token(id);
-    const auto size = static_cast<uint64_t>(token.size());
-    hash.add(&size, sizeof size);
-    hash.add(token.data(), token.size());
-  }
-  return fmt::format("{:016x}", hash.value());
 }
 
 void write_documents(const std::string& file, const std::vector<StoredDocument>& documents) {
@@ -100,18 +88,9 @@ void remove_tokens(const std::string& folder) {
   if (folder_entries(tokens).empty()) remove_path(tokens);
 }
 
-TokenStoreFolder::TokenStoreFolder(const std::string& folder, Communicator& ranks)
-    : run_(folder.empty() ? make_temporary_folder() : folder),
-      folder_(join_path(run_, kFolder)),
-      ranks_(ranks),
-      temporary_(folder.empty()) {}
-
-TokenStoreFolder::~TokenStoreFolder() {
-  if (!temporary_) return;
-  try {
-    remove_tree(run_);
-  } catch (...) {  // leaves the temporary folder behind
-  }
+TokenStoreFolder::TokenStoreFolder(const std::string& folder, Communicator& ranks) : run_(folder), ranks_(ranks) {
+  if (run_.empty()) run_ = temporary_.emplace().path();
+  folder_ = join_path(run_, kFolder);
 }
 
 std::vector<std::string> TokenStoreFolder::make(const TextSources& texts, const text::Tokenizer& tokenizer,
@@ -141,7 +120,8 @@ TokenStore TokenStoreFolder::open(const TextSources& texts, const text::Tokenize
   if (texts.train.is_tokens()) return open_token_files(texts, tokenizer.vocab_size(), valid_fraction);
   TokenStore store;
   if (ranks_.is_root()) {
-    const std::string made_of = dump_json({{"text", identity}, {"tokens", tokens_hash(tokenizer)}});
+    const std::string made_of = dump_json(
+        {{"text", identity}, {"tokenizer", tokenizer_checksum(tokenizer)}, {"version", std::string(version())}});
     auto notes = temporary_ ? std::nullopt : notes_if_whole(folder_, made_of);
     store.notes = notes ? std::move(*notes) : make(texts, tokenizer, made_of);
   }

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "../../base/non_copyable.h"
+#include "../../base/temporary_file.h"
 #include "../../text/token_file.h"
 #include "../../text/tokenizer.h"
 #include "../distributed/communicator.h"
@@ -53,14 +56,11 @@ std::vector<StoredDocument> tokenize_to_file(const TextSource& from, const text:
 /// Rank 0 does this; all ranks read what they need from the files, which must be visible to them. `folder` is the
 /// run's;
 /// "" makes a temporary one, which is removed with the store. `identity` is what the tokens depend on besides the
-/// tokenizer itself. Throws Error (config) for a token file that is too short to split; (format) and (io) as the
-/// readers.
-class TokenStoreFolder {
+/// tokenizer itself and the library's version. Throws Error (config) for a token file that is too short to split;
+/// (format) and (io) as the readers.
+class TokenStoreFolder : NonCopyable {
  public:
   TokenStoreFolder(const std::string& folder, Communicator& ranks);
-  ~TokenStoreFolder();
-  TokenStoreFolder(const TokenStoreFolder&) = delete;
-  TokenStoreFolder& operator=(const TokenStoreFolder&) = delete;
 
   TokenStore open(const TextSources& texts, const text::Tokenizer& tokenizer, const std::string& identity,
                   double valid_fraction) const;
@@ -70,9 +70,9 @@ class TokenStoreFolder {
   std::vector<std::string> make(const TextSources& texts, const text::Tokenizer& tokenizer,
                                 const std::string& made_of) const;
 
+  std::optional<ScratchFolder> temporary_;
   std::string run_, folder_;
   Communicator& ranks_;
-  bool temporary_;
 };
 
 /// Whether `tokens` in a run's folder has no files other than those written there (it may be empty).

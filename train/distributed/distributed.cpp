@@ -263,7 +263,8 @@ void Distributed::save_optimizer_state(const std::string& path) {
   for (const auto& [name, own] : optimizer_.state_dict()) {
     state[name] = source_of(own);
     const size_t dot = name.find('.');
-    if (!sharded() || buckets_.empty() || dot == std::string::npos || name.substr(dot) == ".step") continue;
+    const bool of_parameter = dot != std::string::npos && !name.starts_with("group.");
+    if (!sharded() || buckets_.empty() || !of_parameter || name.substr(dot) == ".step") continue;
     const size_t parameter = std::stoul(name.substr(0, dot));
     const Bucket& bucket = *buckets_[bucket_of_[parameter]];
     const auto part = std::ranges::find(bucket.parts(), parameter, &BucketPart::parameter) - bucket.parts().begin();

@@ -20,6 +20,11 @@ class DivergenceWatch {
   /// The same for a validation loss, immediately; only if the chance-level loss is known.
   std::optional<std::string> evaluation(double loss);
 
+  // What a run that resumes has seen before.
+  std::optional<double> first_loss() const { return first_; }
+  double highest_lr() const { return highest_lr_; }
+  void resume(std::optional<double> first_loss, double highest_lr) { first_ = first_loss, highest_lr_ = highest_lr; }
+
  private:
   bool has_grown_far(double loss) const;
   std::string warning(const char* what, double loss);

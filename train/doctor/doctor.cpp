@@ -275,8 +275,8 @@ class Doctor {
 }  // namespace
 
 double smoothed_floor(double label_smoothing, int64_t classes) {
-  if (!(label_smoothing >= 0 && label_smoothing < 1))
-    raise(ErrorKind::config, "doctor: label_smoothing must be at least 0 and below 1, got {}", label_smoothing);
+  if (!(label_smoothing >= 0 && label_smoothing <= 1))
+    raise(ErrorKind::config, "doctor: label_smoothing must be from 0 to 1, got {}", label_smoothing);
   if (classes < 1) raise(ErrorKind::config, "doctor: label smoothing needs the number of classes, got {}", classes);
   const double other = label_smoothing / static_cast<double>(classes), own = 1 - label_smoothing + other;
   const auto cost = [](double p) { return p > 0 ? -p * std::log(p) : 0; };

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/path.h"
+#include "models/folders/weights.h"
 #include "train/runs/settings.h"
 
 namespace tape::train {
@@ -18,9 +18,8 @@ constexpr const char* kName = "default";
 }  // namespace
 
 nlohmann::ordered_json to_json(const AdapterTraining& adapters, const std::string& base) {
-  const std::string whole = fmt::format("{}/model.safetensors", base);
   const nn::LoraOptions& lora = adapters.lora;
-  return {{"below", file_setting(path_exists(whole) ? whole : fmt::format("{}.index.json", whole))},
+  return {{"below", files_setting(models::weight_files(base))},
           {"targets", adapters.targets},
           {"rank", lora.rank},
           {"alpha", lora.alpha},

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -121,6 +122,14 @@ void check_not_among_inputs(const std::string& folder, const std::vector<std::st
     if (!input.empty() && is_inside(input, folder))
       raise(ErrorKind::config, "{}: contains {}, which this command reads; choose another output folder", folder,
             input);
+}
+
+void check_is_not_of_a_model(const std::string& file, const std::string& model) {
+  constexpr std::array kWritten{".onnx", ".gguf", ".html", ".dot", ".npy"};
+  for (const std::string& folder : model_inputs(model))
+    for (const std::string& name : is_folder(folder) ? folder_entries(folder) : std::vector<std::string>())
+      if (std::ranges::none_of(kWritten, [&](const char* ending) { return name.ends_with(ending); }))
+        check_is_not_an_input(file, {join_path(folder, name)});
 }
 
 void check_links_stay_inside(const std::string& folder) {

@@ -33,6 +33,10 @@ void check_not_among_inputs(const std::string& folder, const std::vector<std::st
 /// The same for the folder itself only: files in it may be read.
 void check_is_not_an_input(const std::string& folder, const std::vector<std::string>& inputs);
 
+/// Throws Error (config) if an output file is one of the files of a model's folder that are read with it. Those that
+/// commands write there (.onnx, .gguf, .html, .dot, .npy) may be written again.
+void check_is_not_of_a_model(const std::string& file, const std::string& model);
+
 /// Throws Error (format) for a symbolic link in the folder, at any depth, that points outside of it: writing there
 /// would change files elsewhere.
 void check_links_stay_inside(const std::string& folder);

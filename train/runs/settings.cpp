@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "base/path.h"
+#include "text/hash.h"
 #include "text/json.h"
 #include "train/checkpoints/manifest.h"
 
@@ -36,15 +38,21 @@ std::string shown(const Json& setting) {
 
 }  // namespace
 
-Json file_setting(const std::string& path) {
-  if (path.empty()) return nullptr;
-  std::error_code failed;
-  const uint64_t checksum = file_checksum(path);
-  const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path, failed));
-  if (failed) raise(ErrorKind::io, "{}: cannot get its size: {}", path, failed.message());
-  return {{"file", std::filesystem::absolute(path, failed).string()},
+Json file_setting(const std::string& path) { return path.empty() ? Json() : files_setting({path}); }
+
+Json files_setting(const std::vector<std::string>& paths) {
+  int64_t bytes = 0;
+  std::vector<uint64_t> checksums;
+  for (const std::string& path : paths) {
+    checksums.push_back(file_checksum(path));
+    bytes += file_bytes(path);
+  }
+  Hash all;
+  all.add(checksums.data(), checksums.size() * sizeof checksums[0]);
+  std::error_code ignored;
+  return {{"file", std::filesystem::absolute(paths.at(0), ignored).string()},
           {"bytes", bytes},
-          {"xxh3_64", fmt::format("{:016x}", checksum)}};
+          {"xxh3_64", fmt::format("{:016x}", checksums.size() == 1 ? checksums[0] : all.value())}};
 }
 
 Json file_setting(const std::string& path, Communicator& ranks) {

@@ -15,8 +15,10 @@ namespace tape::train {
 /// A file in settings: {"file": its absolute path, "bytes": n, "xxh3_64": 16 hexadecimal digits}; null for the path "".
 /// Throws Error (io).
 nlohmann::ordered_json file_setting(const std::string& path);
-/// The same for a file that only rank 0 reads. A rank whose path differs reads its own, so that comparing the ranks'
-/// settings shows whether their data is the same.
+/// The same for files that belong together, as if they were one: with the path of the first.
+nlohmann::ordered_json files_setting(const std::vector<std::string>& paths);
+/// file_setting() of a file that only rank 0 reads. A rank whose path differs reads its own, so that comparing the
+/// ranks' settings shows whether their data is the same.
 nlohmann::ordered_json file_setting(const std::string& path, Communicator& ranks);
 
 /// Differences between the settings of a saved run and the current ones, or of two ranks, as `seed 1 then, 2 now`.

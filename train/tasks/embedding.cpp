@@ -127,10 +127,17 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     note_doubles(train.target);
   }
 
+  /// Texts as the model to start from reads them.
+  EncodedLines encode_texts(const LongList<std::string>& texts) const {
+    const models::SentenceTextOptions options = pretrained_ ? pretrained_->config.text : models::SentenceTextOptions();
+    EncodedLines encoded;
+    for (const std::string& text : texts)
+      encoded.add(encoded.tokens.encode(*tokenizer_, models::prepared(options, text), setup_.max_length()).ids);
+    return encoded;
+  }
+
   EncodedPairs encode(const text::ParallelCorpus& texts, const std::string& name) const {
-    EncodedPairs pairs{.first = encode_lines(texts.source, *tokenizer_, setup_.max_length()),
-                       .second = encode_lines(texts.target, *tokenizer_, setup_.max_length()),
-                       .lengths = {}};
+    EncodedPairs pairs{.first = encode_texts(texts.source), .second = encode_texts(texts.target), .lengths = {}};
     print_notes(pairs.first.tokens.notes(name + ", first texts", texts.source.size(), setup_.max_length()));
     print_notes(pairs.second.tokens.notes(name + ", second texts", texts.target.size(), setup_.max_length()));
     for (size_t i = 0; i < pairs.first.ids.size(); ++i)

@@ -164,7 +164,9 @@ void EncoderSetup::add_settings(nlohmann::ordered_json& json, const models::Enco
     // Checkpoints contain its weights, so only its configuration is a setting.
     json["init"] = file_setting(fmt::format("{}/config.json", options_.init));
     if (options_.new_head) json["new_head"] = *options_.new_head;
+    // Frozen layers; with 0, only the embeddings are frozen.
     json["freeze"] = options_.freeze.value_or(0);
+    if (options_.freeze == 0) json["freeze"] = "embeddings";
     if (options_.adapters) json.update(to_json(*options_.adapters, options_.init));
   } else {
     json["vocab_size"] = vocab_size();

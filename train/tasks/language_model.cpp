@@ -8,11 +8,14 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
+#include "base/path.h"
 #include "models/decoding/generate.h"
 #include "text/characters.h"
 #include "text/json.h"
+#include "text/load_tokenizer.h"
 #include "text/train_byte_level_bpe.h"
 #include "train/data/language_data.h"
+#include "train/data/tokenizer_checksum.h"
 #include "train/init/init_settings.h"
 #include "train/memory/model_memory.h"
 #include "train/runs/settings.h"
@@ -38,6 +41,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
     print_notes(texts_.notes);
     file_settings_ = {{"text", file_setting(options.text, ranks())}, {"valid", file_setting(options.valid, ranks())}};
     take_tokenizer(folder, [this] { return make_tokenizer(); });
+    compare_tokenizers(folder);
     open_data(folder);
     recipe_ = apply_options(preset_.recipe, options.run, data_->plan(0).size());
     make_model();
@@ -102,6 +106,15 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
           const auto piece = train();
           return piece ? piece : valid();
         });
+  }
+
+  /// Tells of another tokenizer than that of the run that resumes, which keeps its own.
+  void compare_tokenizers(const RunFolder* folder) const {
+    if (!folder || !folder->resumes() || !ranks().is_root()) return;
+    if (options_.tokenizer.empty() || !path_exists(options_.tokenizer)) return;
+    if (tokenizer_checksum(*text::load_tokenizer(options_.tokenizer)) != tokenizer_checksum(*tokenizer_))
+      out_ << fmt::format("warning: {} is not the tokenizer that the run began with, which it keeps\n",
+                          options_.tokenizer);
   }
 
   static std::optional<int64_t> if_any(int64_t token) { return token < 0 ? std::nullopt : std::optional(token); }

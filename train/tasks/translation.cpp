@@ -19,6 +19,7 @@
 #include "text/bleu.h"
 #include "text/corpus.h"
 #include "text/marian.h"
+#include "text/padding_in_texts.h"
 #include "text/sentence_piece.h"
 #include "text/train_sentence_piece.h"
 #include "text/unknown_tokens.h"
@@ -130,8 +131,12 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
   int64_t pad() const { return model_ ? model_->options().padding_id : tokenizer_->special().pad; }
   int64_t vocab_size() const { return options_.vocab_size.value_or(preset_.vocab_size); }
   nn::NormPlace norm() const { return options_.norm.value_or(preset_.norm); }
-  /// First decoder input: M2M100's padding token has no position.
-  int64_t bos() const { return model_ ? model_->options().bos_id : norm() == nn::NormPlace::pre ? eos() : pad(); }
+  /// First decoder input: as in Marian (post-norm) the padding token, as in M2M100 (pre-norm), whose padding has no
+  /// position, the end token.
+  int64_t bos() const {
+    if (model_) return model_->options().bos_id;
+    return norm() == nn::NormPlace::pre ? eos() : pad();
+  }
   int64_t eos() const { return model_ ? model_->options().eos_id : tokenizer_->special().eos; }
   bool has_init() const { return !options_.init.empty(); }
 
@@ -211,24 +216,27 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
   Pairs encode(const text::ParallelCorpus& corpus, const ParallelFiles& files) const {
     Pairs pairs;
     text::UnknownTokens unknown;
-    const auto ids = [&unknown](const text::Tokenizer& tokenizer, const std::string& line) {
+    text::PaddingInTexts padding;
+    const auto encoded = [&unknown](const text::Tokenizer& tokenizer, const std::string& line) {
       text::Encoding encoding = tokenizer.encode(line);
       unknown.add(tokenizer, encoding, line);
-      return std::move(encoding.ids);
+      return encoding;
     };
     for (int64_t i = 0; i < corpus.size(); ++i) {
       const size_t at = static_cast<size_t>(i);
       const std::string line = options_.prefix + corpus.source[at];
-      const std::vector<int64_t> source = ids(*tokenizer_, line);
-      std::vector<int64_t> target = ids(tokenizer_->target(), corpus.target[at]);
-      if (writes_end_) target.pop_back();
+      text::Encoding source = encoded(*tokenizer_, line), target = encoded(tokenizer_->target(), corpus.target[at]);
+      const int64_t length = std::ssize(source.ids);
       // A longer source is in no batch, but as much of it as fits is translated.
-      const bool fits = std::ssize(source) <= options_.max_length;
-      pairs.sources.push_back(fits ? source : tokenizer_->encode(line, {.max_length = options_.max_length}).ids);
-      pairs.targets.push_back(target);
-      pairs.lengths.push_back({std::ssize(source), std::ssize(target) + 1});
+      if (length > options_.max_length) source = tokenizer_->encode(line, {.max_length = options_.max_length});
+      for (text::Encoding* const side : {&source, &target}) padding.remove(*side, pad());
+      if (writes_end_) target.ids.pop_back();
+      pairs.sources.push_back(source.ids);
+      pairs.targets.push_back(target.ids);
+      pairs.lengths.push_back({length, std::ssize(target.ids) + 1});
     }
-    if (const std::string note = unknown.note(); !note.empty()) out_ << fmt::format("{}: {}\n", name_of(files), note);
+    for (const std::string& note : {unknown.note(), padding.note(*tokenizer_)})
+      if (!note.empty()) out_ << fmt::format("{}: {}\n", name_of(files), note);
     return pairs;
   }
 

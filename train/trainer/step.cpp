@@ -55,8 +55,8 @@ bool is_finite(const Tensor& gradient) {
 }  // namespace
 
 /// Calls learn and checks the leaves of the first two losses: they must be parameters of the model or of the optimizer,
-/// or created by learn itself, such as an input whose gradient is a penalty. A parameter created lazily in the first
-/// forward is found in the second loss.
+/// or created by learn itself, such as an input whose gradient is a penalty. Two are checked, because a module may
+/// create parameters during its first call.
 BatchLoss Stepper::learn_and_check(const void* batch, const Learn& learn) {
   const uint64_t before = Ref<Node>(new Node)->sequence;
   BatchLoss learned = checked(learn(batch));

@@ -90,7 +90,7 @@ void TrainingRun::begin() {
   const std::vector<std::string> changed = found ? changed_settings(*found, options_) : std::vector<std::string>();
   if (options_.seed && !found) manual_seed(*options_.seed);
   if (options_.ema_decay > 0) average_.emplace(model_, options_.ema_decay);
-  if (found) restore(found->checkpoint, found->folder);
+  if (found) restore(found->checkpoint, found->folder, !changed.empty());
   if (!changed.empty()) state_.data = source_.seek_within(state_.data);
   begin_log(found);
   if (!found) {

@@ -28,7 +28,7 @@ class TrainingRun {
   void begin();
   void join();
   void begin_log(const std::optional<FoundCheckpoint>& found);
-  void restore(const Checkpoint& checkpoint, const std::string& from);
+  void restore(const Checkpoint& checkpoint, const std::string& from, bool changed);
   void warn(const std::string& text);
 
   StopReason loop();

@@ -3,15 +3,18 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "train/checkpoints/optimizer_order.h"
 #include "train/checkpoints/resume.h"
 #include "train/memory/machine.h"
 
 namespace tape::train {
 
-void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& from) {
+void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& from, bool changed) {
   try {
     model_.load_state_dict(checkpoint.model);
-    optimizer_.load_state_dict(checkpoint.optimizer);
+    const std::vector<std::string> order = optimizer_order(model_, optimizer_);
+    optimizer_.load_state_dict(changed ? renumbered(checkpoint.optimizer, checkpoint.state.parameters, order)
+                                       : checkpoint.optimizer);
     if (average_ && !checkpoint.average.empty()) average_->load(checkpoint.average);
     if (average_ && checkpoint.average.empty()) average_.emplace(model_, options_.ema_decay);
   } catch (const Error& error) {
@@ -19,6 +22,7 @@ void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& from)
   }
   state_ = checkpoint.state;
   reported_ = state_.step;
+  divergence_.resume(state_.first_loss, state_.highest_lr);
   if (options_.schedule) options_.schedule->set_last_step(state_.schedule_step);
   source_.seek(state_.data);
   set_random_state(state_.random);
@@ -45,6 +49,9 @@ void TrainingRun::save(Cause cause) {
   state_.schedule_step = options_.schedule ? options_.schedule->last_step() : 0;
   state_.data = source_.position();
   state_.random = random_state();
+  state_.first_loss = divergence_.first_loss();
+  state_.highest_lr = divergence_.highest_lr();
+  state_.parameters = optimizer_order(model_, optimizer_);
   state_.accumulate = options_.accumulate;
   state_.seconds = seconds();
   state_.version = here.version;

@@ -128,10 +128,10 @@ void TrainingRun::evaluate() {
   if (progress_)
     progress_->line(fmt::format("step {}  {}{}", state_.step, shown(*last_), best ? "  (best so far)" : ""));
   if (const auto warning = divergence_.evaluation(last_->loss)) warn(*warning);
-  if (best && !folder_)
+  if (best && !folder_) {
     best_in_memory_ = {.name = name_of_step(state_.step, false), .weights = {}, .evaluation = last_};
-  if (best && !folder_)
     for (const auto& [name, tensor] : model_.state_dict()) best_in_memory_->weights[name] = tensor.detach().clone();
+  }
   if (best && writes() && options_.save_model) options_.save_model(folder_->path());
 }
 

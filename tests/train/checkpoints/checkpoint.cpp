@@ -62,8 +62,11 @@ TrainerState odd_state() {
   state.evaluated_step = -1;
   state.planned = {5, 10};
   state.loss_average = 1.0 / 3;
+  state.first_loss = 1e300 / 7;
+  state.highest_lr = 0.1 + 0.7;
   state.seconds = 1e-9;
   state.tokens = INT64_MAX;
+  state.parameters = {"embedding.weight", "layers.0.bias"};
   state.version = "1.2.3";
   state.kernels = "v4";
   state.blas = "OpenBLAS \"x\"";
@@ -86,12 +89,24 @@ TEST(TrainerState, PreservesEveryBit) {
   EXPECT_EQ(back.best_score, state.best_score);
   EXPECT_EQ(back.planned, state.planned);
   EXPECT_EQ(back.loss_average, state.loss_average);
+  EXPECT_EQ(back.first_loss, state.first_loss);
+  EXPECT_EQ(back.highest_lr, state.highest_lr);
   EXPECT_EQ(back.tokens, state.tokens);
   EXPECT_EQ(back.products, state.products);
   EXPECT_EQ(back.threads, state.threads);
   EXPECT_EQ(back.settings, state.settings);
+  EXPECT_EQ(back.parameters, state.parameters);
   EXPECT_EQ(trainer_state_from(to_json(TrainerState()), "state").settings, "");
   EXPECT_EQ(trainer_state_from(to_json(TrainerState()), "state").best_score, std::nullopt);
+}
+
+TEST(TrainerState, IsReadWithoutFieldsOfLaterVersions) {
+  std::string text = to_json(TrainerState());
+  for (const char* const line : {"\"parameters\": []", "\"first_loss\": null", "\"highest_lr\": 0.0"})
+    text = replaced(text, fmt::format("  {},\n", line), "");
+  const TrainerState state = trainer_state_from(text, "state");
+  EXPECT_TRUE(state.parameters.empty());
+  EXPECT_EQ(state.first_loss, std::nullopt);
 }
 
 TEST(TrainerState, IsReadWithoutTheProductsField) {
@@ -119,6 +134,7 @@ TEST(TrainerState, RefusesUnknownKeysAndValuesOutOfRange) {
           "state: \"step\" must be an integer from 0 to 9007199254740992, got 18446744073709551615");
   refused("\"tokens\": 9223372036854775807", "\"tokens\": 9223372036854775808",
           "state: \"tokens\" must be an integer from 0 to 9223372036854775807, got 9223372036854775808");
+  refused("\"embedding.weight\"", "3", "state: \"parameters\" must be a string, got 3");
   refused("\"stale\"", "\"stall\"", "state: \"stale\" is missing");
   refused("\"stale\"", "\"more\": 1, \"stale\"", "state: unknown key \"more\"");
   refused("\"format\": 1", "\"format\": 2", "state: unsupported format 2, this version reads 1");

@@ -68,8 +68,8 @@ TEST(Doctor, ComputesTheMinimalLossWithLabelSmoothing) {
   // By hand: V = 4, s = 0.2: 0.85 and three times 0.05.
   EXPECT_NEAR(smoothed_floor(0.2, 4), -0.85 * std::log(0.85) - 3 * 0.05 * std::log(0.05), 1e-12);
   EXPECT_EQ(smoothed_floor(0, 10), 0);
-  EXPECT_TAPE_ERROR(smoothed_floor(1, 10), ErrorKind::config,
-                    "doctor: label_smoothing must be at least 0 and below 1, got 1");
+  EXPECT_NEAR(smoothed_floor(1, 10), std::log(10), 1e-12) << "all classes alike";
+  EXPECT_TAPE_ERROR(smoothed_floor(1.5, 10), ErrorKind::config, "doctor: label_smoothing must be from 0 to 1, got 1.5");
   EXPECT_TAPE_ERROR(smoothed_floor(0.1, 0), ErrorKind::config,
                     "doctor: label smoothing needs the number of classes, got 0");
 }

@@ -1,5 +1,6 @@
 #include "train/tasks/embedding.h"
 
+#include <cctype>
 #include <filesystem>
 #include <sstream>
 
@@ -99,6 +100,23 @@ TEST_F(TextEmbedding, StartsFromAFolder) {
     EXPECT_EQ(static_cast<bool>(tensors_equal(now.at(name), value)), still) << name;
   }
   EXPECT_TRUE(fs::exists(run() + "/vocab.txt"));
+}
+
+TEST_F(TextEmbedding, ReadsTextsInLowerCaseIfItsModelDoes) {
+  TextEmbeddingOptions options = scratch();
+  options.run.out = run("model"), options.run.epochs = 1;
+  train(options);
+  write_text(run("model") + "/sentence_bert_config.json", R"({"max_seq_length": 24, "do_lower_case": true})");
+  options = with_init(run("model"));
+  options.run.epochs = 1;
+  const double loss = train(options).valid_loss;
+  for (const std::string& file : {data(), valid()}) {
+    std::string text = read_text(file);
+    for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    write_text(file, text);
+  }
+  options.run.out = run("upper");
+  EXPECT_EQ(train(options).valid_loss, loss);
 }
 
 TEST_F(TextEmbedding, ReportsTheLossAndRecallOfItsVectors) {

@@ -114,6 +114,28 @@ TEST_F(ClassificationAdapters, ResumeBitwiseExactly) {
   }
 }
 
+TEST_F(ClassificationAdapters, RefuseAnotherBaseModelInShards) {
+  const auto save_in_shards = [this](uint64_t seed) {
+    manual_seed(seed);
+    models::save(folder_ / "bert", models::Bert(small_bert()), {.max_shard_bytes = 20'000});
+  };
+  ClassificationOptions options = adapters(save_bert(folder_ / "bert"));
+  save_in_shards(1);
+  options.run.steps = 2;
+  train(options);
+  options.run.start = Start::resume;
+  options.run.steps = 3;
+  EXPECT_EQ(train(options).run.resumed_from, 2);
+  save_in_shards(2);
+  options.run.steps = 4;
+  try {
+    train(options);
+    ADD_FAILURE() << "the base model is a different one";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("below"));
+  }
+}
+
 TEST_F(ClassificationAdapters, AreMergedIntoARunThatStartsFromThem) {
   ClassificationOptions options = adapters(save_bert(folder_ / "bert"));
   options.run.steps = 20;

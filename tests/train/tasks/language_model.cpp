@@ -21,6 +21,7 @@
 #include "tests/train/language_model_test.h"
 #include "tests/train/run_log.h"
 #include "tests/train/tiny_task.h"
+#include "text/characters.h"
 #include "text/load_tokenizer.h"
 #include "text/number_words.h"
 #include "text/tokenizer.h"
@@ -280,6 +281,19 @@ TEST_F(LanguageModelTest, ResumesDocumentsOnlyWithTheSameOptions) {
                   folder_ / "parts"));
 }
 
+TEST_F(LanguageModelTest, ResumesWithOtherParameterGroups) {
+  LanguageModelOptions given = options("run", 10);
+  given.layers = 2;
+  train(given);
+  given.run.layer_decay = 0.9;
+  given.run.start = Start::resume;
+  given.run.allow_changes = true;
+  given.run.steps = 12;
+  const LanguageModelResult result = train(given);
+  EXPECT_EQ(result.run.resumed_from, 10);
+  EXPECT_EQ(result.run.step, 12);
+}
+
 TEST_F(LanguageModelTest, LearnsFromTokenFiles) {
   train(options("run", 2));
   // The text as token ids of the same tokenizer gives the same run.
@@ -294,6 +308,25 @@ TEST_F(LanguageModelTest, LearnsFromTokenFiles) {
                                 given.text));
   given.tokenizer = folder_ / "run";
   EXPECT_EQ(train(given).valid_loss, train(options("text", 10)).valid_loss);
+}
+
+TEST_F(LanguageModelTest, KeepsItsTokenizerWhenItResumes) {
+  train(options("first", 2));
+  LanguageModelOptions given = options("run", 2);
+  given.tokenizer = folder_ / "first";
+  train(given);
+  given.run.steps = 4;
+  given.run.start = Start::resume;
+  given.run.allow_changes = true;
+  EXPECT_EQ(train(given).run.resumed_from, 2);
+  text::character_tokenizer("abc")->save(folder_ / "other");
+  given.tokenizer = folder_ / "other";
+  EXPECT_THAT(told_.str(), testing::Not(HasSubstr("is not the tokenizer")));
+  given.run.steps = 6;
+  EXPECT_EQ(train(given).run.resumed_from, 4);
+  EXPECT_THAT(told_.str(), HasSubstr(fmt::format("warning: {} is not the tokenizer that the run began with, which it "
+                                                 "keeps\n",
+                                                 given.tokenizer)));
 }
 
 TEST_F(LanguageModelTest, IsBitwiseEqualWithRecomputedLayers) {

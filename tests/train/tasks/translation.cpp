@@ -177,6 +177,17 @@ TEST_F(TranslationTest, ReportsTextWithoutATokenInTheTokenizer) {
   EXPECT_THAT(told_.str(), testing::Not(HasSubstr("train.de: ")));
 }
 
+TEST_F(TranslationTest, IgnoresPaddingTokensInTexts) {
+  write_text(folder_ / "train.tsv", "eins <pad>\tone\nzwei <pad><pad>\ttwo <pad>\n<pad>\t<pad>\n");
+  write_text(folder_ / "valid.tsv", "eins <pad>\tone <pad>\n");
+  TranslationOptions given = options("run", 2);
+  given.train = {.tsv = folder_ / "train.tsv"};
+  train(given);
+  EXPECT_THAT(told_.str(), HasSubstr("train.tsv: 6 padding tokens within texts are ignored: \"<pad>\"\n"));
+  EXPECT_THAT(told_.str(), HasSubstr("valid.tsv: 2 padding tokens within texts are ignored: \"<pad>\"\n"));
+  EXPECT_THAT(told_.str(), HasSubstr("3 training pairs, 1 validation pairs"));
+}
+
 TEST_F(TranslationTest, DoesNotResumeWithOtherSettings) {
   train(options("run", 10));
   TranslationOptions given = options("run", 20);

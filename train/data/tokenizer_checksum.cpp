@@ -1,0 +1,26 @@
+#include "train/data/tokenizer_checksum.h"
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/temporary_file.h"
+#include "text/hash.h"
+#include "text/load_tokenizer.h"
+
+namespace tape::train {
+
+std::string tokenizer_checksum(const text::Tokenizer& tokenizer) {
+  // Saved twice, since a file that a tokenizer came without is only there after the first time.
+  const ScratchFolder first, folder;
+  tokenizer.save(first.path());
+  text::load_tokenizer(first.path())->save(folder.path());
+  Hash hash;
+  for (const std::string& name : folder_entries(folder.path())) {
+    const std::string bytes = read_text(join_path(folder.path(), name));
+    for (const std::string& part : {name, fmt::format("{}", bytes.size()), bytes}) hash.add(part.data(), part.size());
+  }
+  return fmt::format("{:016x}", hash.value());
+}
+
+}  // namespace tape::train

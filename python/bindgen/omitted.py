@@ -16,7 +16,7 @@ OMITTED = {
     "tape::models::EncoderDecoder::likeliest_cached": CACHES,
     "tape::models::EncoderDecoder::top_k_cached": CACHES,
     "tape::models::classification_loss": LABELS,
-    "tape::models::label_values": LABELS,
+    "tape::models::label_targets": LABELS,
     "tape::models::load_translator": "tapeformer.load() loads a model with its tokenizer",
     "tape::nn::Decoder::forward_cached": CACHES,
     "tape::nn::DecoderLayer::forward_cached": CACHES,

@@ -188,7 +188,8 @@ void bind_random(nb::module_& m) {
       .def("uniform", &Generator::uniform, "Uniform in [0, 1).");
   m.def("manual_seed", &manual_seed, arg("seed"), "Resets all random streams of this thread.");
   m.def("generator", &generator, arg("stream"), nb::rv_policy::reference,
-        "This thread's generator of a stream: 'init', 'dropout', 'shuffle' or 'sampling'.");
+        "This thread's generator of a stream: 'init', 'dropout', 'shuffle' or 'sampling'. It lives as long as the "
+        "thread.");
 }
 
 void bind_mask(nb::module_& m) {

@@ -22,9 +22,18 @@
 
 namespace tape::python {
 
-/// Reads an integer from any object with __index__; false for others, and out of range.
+/// Whether an object is an array or tensor with axes.
+inline bool has_axes(PyObject* object) noexcept {
+  PyObject* const shape = PyLong_Check(object) ? nullptr : PyObject_GetAttrString(object, "shape");
+  const bool found = shape && PyObject_Size(shape) > 0;
+  Py_XDECREF(shape);
+  PyErr_Clear();
+  return found;
+}
+
+/// Reads an integer from any object with __index__; false for others, for arrays with axes, and out of range.
 inline bool read_integer(PyObject* object, int64_t& value) noexcept {
-  if (!PyIndex_Check(object) || PyBool_Check(object)) return false;
+  if (!PyIndex_Check(object) || PyBool_Check(object) || has_axes(object)) return false;
   PyObject* const whole = PyNumber_Index(object);
   value = whole ? PyLong_AsLongLong(whole) : -1;
   Py_XDECREF(whole);
@@ -139,8 +148,9 @@ struct type_caster<tape::Number> : late_caster<tape::Number> {
 
   bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
     PyObject* const object = source.ptr();
-    if (PyBool_Check(object)) {
-      number_ = object == Py_True;
+    const std::string_view type = Py_TYPE(object)->tp_name;
+    if (PyBool_Check(object) || type == "numpy.bool" || type == "numpy.bool_") {
+      number_ = PyObject_IsTrue(object) == 1;
       return true;
     }
     if (PyFloat_Check(object)) {

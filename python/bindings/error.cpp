@@ -61,6 +61,9 @@ void bind_error(nb::module_& m) {
       "`kind` is its category: 'shape', 'dtype', 'index', 'config', 'graph', 'format', 'io', 'numeric', "
       "'out_of_memory' or\n"
       "'device'. `module_path` is the innermost module that was running, such as 'encoder.layers.0'.";
+  // Of an error that a program raises itself.
+  nb::handle(error_class).attr("kind") = "config";
+  nb::handle(error_class).attr("module_path") = "";
   // No Exception of Python, so that no handler on the way takes it for an error.
   left_early_class = PyErr_NewException("tapeformer._LeftEarly", PyExc_BaseException, nullptr);
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {

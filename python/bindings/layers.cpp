@@ -32,6 +32,7 @@ void bind_sequential(nb::module_& m) {
           "__getitem__",
           [](nb::handle self, int64_t position) {
             const int64_t size = nb::cast<nn::Sequential&>(self).size();
+            if (position < -size || position >= size) throw nb::index_error("Sequential: there is no such step");
             return self.attr("__getattr__")(std::to_string(position < 0 ? position + size : position));
           },
           arg("position"), "The module at a position.");

@@ -42,6 +42,27 @@ nb::object replaced(nb::handle value, const Tensors& tensors, size_t& next) {
   return nb::cast<Tensor>(value).is(tensor) ? nb::borrow(value) : nb::cast(tensor);
 }
 
+/// Calls a hook of Python.
+template <class Hook, class... A>
+auto call_hook(const Hook& hook, const char* returns, const A&... arguments) {
+  try {
+    return hook(arguments...);
+  } catch (const nb::cast_error&) {
+    raise(ErrorKind::config, "hook: must return {}, or None", returns);
+  }
+}
+
+/// Holds the object of Python that a module is, if it is one.
+std::shared_ptr<const void> held(Module* module) {
+  const nb::gil_scoped_acquire gil;
+  nb::object object = nb::find(module);
+  if (!object.is_valid()) return nullptr;
+  return {new nb::object(std::move(object)), [](const void* kept) {
+            const nb::gil_scoped_acquire again;
+            delete static_cast<const nb::object*>(kept);
+          }};
+}
+
 /// forward(*args, **kwargs) with the module's path and hooks; the tensors among the arguments are what hooks see.
 nb::object call_with_hooks(nb::handle self, Module& module, const nb::args& args, const nb::kwargs& kwargs) {
   Tensors tensors;
@@ -60,6 +81,7 @@ nb::object call_with_hooks(nb::handle self, Module& module, const nb::args& args
   };
   CallResult result = nn::detail::call_as(module.name(), module, forward, tensors);
   if (nb::isinstance<Tensor>(result.value)) return nb::cast(result.output);
+  if (nb::isinstance<AttentionResult>(result.value)) nb::cast<AttentionResult&>(result.value).output = result.output;
   return result.value;
 }
 
@@ -128,24 +150,51 @@ bool is_registered(Module& module, const std::string& name) {
   return false;
 }
 
+/// Throws what registering a parameter or module would, so that an earlier one of this name remains.
+void check_part(const Module& module, const std::string& name, nb::handle value) {
+  if (nb::isinstance<Module>(value))
+    for (const auto& [path, inside] : nb::cast<Module&>(value).named_modules())
+      if (inside == &module)
+        raise(ErrorKind::config, "register_module: \"{}\" contains the module that it should be a part of", name);
+  if (nb::isinstance<NewParameter>(value))
+    if (const DType dtype = nb::cast<Tensor&>(value).dtype(); !is_floating(dtype))
+      raise(ErrorKind::dtype, "module: the parameter \"{}\" is {}, which cannot have gradients; use register_buffer()",
+            name, to_string(dtype));
+}
+
 /// Registers parameters and modules under the attribute's name; other values are plain attributes. Parameters and
 /// buffers are found in the module only, where a check may replace them for a while.
 void set_attribute(nb::handle self, nb::str key, nb::handle value) {
+  if (!nb::inst_ready(self))
+    raise(ErrorKind::config, "{}: __init__() must call super().__init__() before it assigns attributes",
+          nb::type_name(self.type()).c_str());
   auto& module = nb::cast<Module&>(self);
   const std::string name = key.c_str();
   const bool parameter = nb::isinstance<NewParameter>(value), child = nb::isinstance<Module>(value);
   if (!parameter && nb::isinstance<Tensor>(value)) {
     // As in PyTorch, a buffer takes another tensor; a parameter does not become one silently.
-    if (module.parameter(name))
-      raise(ErrorKind::config,
-            "module: \"{}\" is a parameter; assign an nn.Parameter, or write its values with set_data()", name);
+    if (Tensor* const own = module.parameter(name)) {
+      const auto& shared = nb::cast<Tensor&>(value);
+      if (shared.is_leaf() && shared.requires_grad()) return static_cast<nn::Parameter*>(own)->tie(shared);
+      raise(
+          ErrorKind::config,
+          "module: \"{}\" is a parameter; assign an nn.Parameter, another module's parameter to share it, or write its "
+          "values with set_data()",
+          name);
+    }
     if (Tensor* const buffer = module.buffer(name)) {
       *buffer = nb::cast<Tensor>(value);
       return;
     }
   }
+  check_part(module, name, value);
   if (is_registered(module, name)) module.unregister(name);
-  if (parameter) module.register_parameter(name, nb::cast<Tensor>(value));
+  if (parameter) {
+    const auto& given = nb::cast<Tensor&>(value);
+    const bool needs_gradient = given.requires_grad();
+    module.register_parameter(name, given);
+    if (!needs_gradient) module.parameter(name)->requires_grad_(false);
+  }
   if (child) module.register_module(name, nb::cast<std::shared_ptr<Module>>(value));
   nb::handle stored = value;
   if (parameter) {
@@ -200,7 +249,8 @@ void bind_hooks(ModuleClass& type) {
             nb::cast<std::function<std::optional<Tensor>(nb::object, const Tensors&, const Tensor&)>>(hook);
         return self.register_forward_hook([kept](Module& module, const Tensors& inputs, const Tensor& output) {
           const nb::gil_scoped_acquire gil;
-          return kept(nb::cast(&module, nb::rv_policy::reference), inputs, output).value_or(Tensor());
+          return call_hook(kept, "a tensor", nb::cast(&module, nb::rv_policy::reference), inputs, output)
+              .value_or(Tensor());
         });
       },
       arg("hook"),
@@ -212,7 +262,8 @@ void bind_hooks(ModuleClass& type) {
         const auto kept = nb::cast<std::function<std::optional<Tensors>(nb::object, const Tensors&)>>(hook);
         return self.register_forward_pre_hook([kept](Module& module, const Tensors& inputs) {
           const nb::gil_scoped_acquire gil;
-          return kept(nb::cast(&module, nb::rv_policy::reference), inputs).value_or(Tensors());
+          return call_hook(kept, "a list of tensors", nb::cast(&module, nb::rv_policy::reference), inputs)
+              .value_or(Tensors());
         });
       },
       arg("hook"),
@@ -224,13 +275,15 @@ void bind_hooks(ModuleClass& type) {
         using Gradients = std::vector<std::optional<Tensor>>;
         const auto kept =
             nb::cast<std::function<std::optional<Gradients>(nb::object, const Gradients&, const Tensor&)>>(hook);
+        self.keep_for_backward([module = &self] { return held(module); });
         return self.register_backward_hook([kept](Module& module, const Tensors& inputs, const Tensor& output) {
           const nb::gil_scoped_acquire gil;
           Gradients given;
           for (const Tensor& gradient : inputs)
             given.push_back(gradient.defined() ? std::optional(gradient) : std::nullopt);
           Tensors result;
-          if (const auto returned = kept(nb::cast(&module, nb::rv_policy::reference), given, output))
+          if (const auto returned =
+                  call_hook(kept, "a list of gradients", nb::cast(&module, nb::rv_policy::reference), given, output))
             for (const auto& gradient : *returned) result.push_back(gradient.value_or(Tensor()));
           return result;
         });

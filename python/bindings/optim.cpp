@@ -30,11 +30,14 @@ void bind_optimizer(nb::module_& m) {
       .def("group_count", &Optimizer::group_count, "Number of groups.")
       .def(
           "set_group",
-          [](Optimizer& self, size_t number, double lr_factor, double weight_decay) {
-            self.set_group(number, {.lr_factor = lr_factor, .weight_decay = weight_decay});
+          [](Optimizer& self, size_t number, std::optional<double> lr_factor, std::optional<double> weight_decay) {
+            optim::GroupSettings settings = self.group(number);
+            settings.lr_factor = lr_factor.value_or(settings.lr_factor);
+            settings.weight_decay = weight_decay.value_or(settings.weight_decay);
+            self.set_group(number, settings);
           },
-          arg("number"), nb::kw_only(), arg("lr_factor") = 1.0, arg("weight_decay") = 0.0,
-          "Changes a group's settings from the next step on.")
+          arg("number"), nb::kw_only(), arg("lr_factor").none() = nb::none(), arg("weight_decay").none() = nb::none(),
+          "Changes the given settings of a group from the next step on.")
       .def("state_dict", &Optimizer::state_dict, "Everything for an exact resume, by name.")
       .def("load_state_dict", &Optimizer::load_state_dict, arg("state"),
            "Copies a state in. Error (format) lists all that does not fit.");

@@ -13,9 +13,14 @@ constexpr const char* kRange =
 
 Tensor whole_range(int64_t start, std::optional<int64_t> end, int64_t step, std::optional<DType> dtype,
                    const Name& device, bool requires_grad) {
-  const auto first = static_cast<double>(end ? start : 0), last = static_cast<double>(end.value_or(start));
-  return leaf(arange(first, last, static_cast<double>(step), tensor_options(dtype.value_or(i64), device)),
-              requires_grad);
+  const int64_t first = end ? start : 0, last = end.value_or(start);
+  const TensorOptions options = tensor_options(dtype.value_or(i64), device);
+  const bool leads_to_end = step != 0 && (last - first) / step >= 0;
+  if (options.dtype != i64 || !leads_to_end)  // by doubles, which are exact for smaller dtypes
+    return leaf(arange(static_cast<double>(first), static_cast<double>(last), static_cast<double>(step), options),
+                requires_grad);
+  const int64_t count = (last - first) / step + ((last - first) % step != 0 ? 1 : 0);
+  return leaf(arange(0, static_cast<double>(count), 1, options) * step + first, requires_grad);
 }
 
 Tensor range(double start, std::optional<double> end, double step, std::optional<DType> dtype, const Name& device,

@@ -24,9 +24,12 @@ IndexItem item_of(nb::handle key) {
     read("step", range.step);
     return range;
   }
-  if (Tensor tensor; nb::try_cast(key, tensor)) return tensor;
-  // Lists and arrays of positions, and masks; True and False too, as NumPy has them.
-  return new_tensor(key);
+  Tensor positions;  // or a mask
+  if (PyList_Check(key.ptr()) && nb::len(key) == 0)
+    positions = zeros({0}, i64);
+  else if (!nb::try_cast(key, positions))
+    positions = new_tensor(key);
+  return is_integral(positions.dtype()) ? positions.to(i64) : positions;
 }
 
 IndexItems items_of(nb::handle key) {
@@ -54,8 +57,8 @@ void set_item(Tensor& self, nb::handle key, nb::handle value) {
   const IndexItems items = items_of(key);
   if ((self.requires_grad() || given.requires_grad()) && grad_enabled())
     raise(ErrorKind::graph,
-          "index: writing to a tensor in place is not recorded; use index_put(x, key, values), or tape.no_grad() for "
-          "values only");
+          "index: writing to a tensor in place is not recorded; use x = x.index_put(key, values), or tape.no_grad() "
+          "for values only");
   self.copy_(index_put(self, items, given));
 }
 
@@ -63,7 +66,7 @@ void set_item(Tensor& self, nb::handle key, nb::handle value) {
 
 std::vector<int64_t> sizes_of(const nb::args& given, const char* operation) {
   std::vector<int64_t> sizes;
-  if (given.size() == 1 && !PyLong_Check(given[0].ptr())) {
+  if (given.size() == 1 && !PyIndex_Check(given[0].ptr())) {
     if (!read_integers(nb::handle(given[0]).ptr(), sizes))
       raise(ErrorKind::config, "{}: takes integers, or a list of them, got {}", operation, nb::repr(given[0]).c_str());
     return sizes;
@@ -98,8 +101,11 @@ void bind_operators(nb::class_<Tensor>& tensor) {
   define_operator(tensor, "__mod__", [](const Tensor& a, const auto& b) { return remainder(a, b); });
   define_operator(tensor, "__pow__", [](const Tensor& a, const auto& b) { return pow(a, b); });
   tensor.def(
-      "__rpow__", [](const Tensor& b, const Number& a) { return pow(full({}, a, b.options()), b); }, nb::is_operator(),
-      release);
+      "__rpow__",
+      [](const Tensor& b, const Number& a) {
+        return pow(full({}, a, {result_type(b, a), b.device()}), b);
+      },
+      nb::is_operator(), release);
   define_operator(tensor, "__eq__", [](const Tensor& a, const auto& b) { return eq(a, b); });
   define_operator(tensor, "__ne__", [](const Tensor& a, const auto& b) { return ne(a, b); });
   define_operator(tensor, "__lt__", [](const Tensor& a, const auto& b) { return lt(a, b); });
@@ -116,6 +122,8 @@ void bind_operators(nb::class_<Tensor>& tensor) {
       "__xor__", [](const Tensor& a, const Tensor& b) { return logical_xor(a, b); }, nb::is_operator(), release);
   tensor.def(
       "__invert__", [](const Tensor& x) { return logical_not(x); }, nb::is_operator(), release);
+  tensor.def(
+      "__pos__", [](const Tensor& x) { return x; }, nb::is_operator());
   tensor.def(
       "__neg__", [](const Tensor& x) { return -x; }, nb::is_operator(), release);
   tensor.def(
@@ -224,8 +232,12 @@ void bind_tensor(nb::class_<Tensor>& tensor) {
   bind_in_place(tensor);
   bind_gradients(tensor);
   bind_shapes(tensor);
-  tensor.def("__getitem__", &get_item, arg("key"));
-  tensor.def("__setitem__", &set_item, arg("key"), arg("value"));
+  tensor.def("__getitem__", &get_item, arg("key").none());
+  tensor.def("__setitem__", &set_item, arg("key").none(), arg("value"));
+  tensor.def(
+      "index_put",
+      [](const Tensor& self, nb::handle key, const Tensor& values) { return index_put(self, items_of(key), values); },
+      arg("key").none(), arg("values"), "A copy with other values at x[key]; gradients flow to both.");
   tensor.def("__len__", [](const Tensor& self) {
     if (self.rank() == 0) raise(ErrorKind::shape, "len: a tensor without axes has no length");
     return self.size(0);
@@ -239,6 +251,14 @@ void bind_tensor(nb::class_<Tensor>& tensor) {
   tensor.def("__bool__", [](const Tensor& self) { return self.item() != 0; });
   tensor.def("__float__", [](const Tensor& self) { return self.item(); });
   tensor.def("__int__", [](const Tensor& self) { return self.item<int64_t>(); });
+  tensor.def("__index__", [](const Tensor& self) {
+    if (!is_integral(self.dtype())) raise(ErrorKind::dtype, "index: a {} tensor is no index", to_string(self.dtype()));
+    return self.item<int64_t>();
+  });
+  tensor.def("__format__", [](const Tensor& self, const std::string& spec) {
+    const nb::object text = spec.empty() || self.rank() > 0 ? nb::str(nb::cast(self)) : nb::cast(self.item());
+    return nb::module_::import_("builtins").attr("format")(text, spec);
+  });
   tensor.def("__repr__", [](const Tensor& self) { return to_string(self); });
   tensor.def(
       "to", [](const Tensor& self, DType dtype) { return self.to(dtype); }, arg("dtype"), release,

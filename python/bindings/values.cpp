@@ -82,9 +82,15 @@ Tensor from_array(nb::handle source, const char* operation) {
   if (!nb::try_cast(source, array)) {
     ReadOnlyArray read_only;
     if (nb::try_cast(source, read_only)) return copy_of(read_only, operation);
+    PyErr_Clear();  // from the attempts above
+    std::string of;
+    if (nb::hasattr(source, "dtype")) {
+      const nb::object dtype = source.attr("dtype");
+      of = fmt::format(" of {}", nb::str(nb::handle(dtype)).c_str());
+    }
     raise(ErrorKind::config,
-          "{}: takes an array of NumPy, PyTorch or another library with DLPack or the buffer protocol, got {}",
-          operation, nb::type_name(source.type()).c_str());
+          "{}: takes an array of NumPy, PyTorch or another library with DLPack or the buffer protocol, got {}{}",
+          operation, nb::type_name(source.type()).c_str(), of);
   }
   const ReadOnlyArray view(array);
   if (!is_contiguous(array)) return copy_of(view, operation);
@@ -123,6 +129,8 @@ struct ListValues {
         number = tensor.dtype() == boolean     ? Number(tensor.item() != 0)
                  : is_floating(tensor.dtype()) ? Number(tensor.item())
                                                : Number(tensor.item<int64_t>());
+      } else if (PyLong_Check(value.ptr()) && !nb::try_cast(value, number)) {
+        raise(ErrorKind::numeric, "tensor: {} does not fit i64", nb::str(value).c_str());
       } else if (!nb::try_cast(value, number)) {
         raise(ErrorKind::config, "tensor: takes numbers and lists of them, got {}",
               nb::type_name(value.type()).c_str());
@@ -138,12 +146,16 @@ struct ListValues {
   }
 };
 
+void check_fits(const Number& number, DType dtype) {
+  dispatch_all(dtype, [&]<class T>(T) { static_cast<void>(number.to<T>("tensor")); });
+}
+
 Tensor from_lists(nb::handle data, std::optional<DType> dtype) {
   std::vector<int64_t> sizes;
   find_shape(data, sizes);
   const Shape shape(sizes);
   ListValues list;
-  if (shape.numel() > 0) list.read(data, sizes, 0);
+  list.read(data, sizes, 0);
   const bool floating = list.values.empty() || list.dtype == f64;
   const DType natural = floating ? f32 : list.dtype;
   // Integers stay exact on their way.
@@ -153,7 +165,10 @@ Tensor from_lists(nb::handle data, std::optional<DType> dtype) {
     return from_vector(values, shape).to(dtype.value_or(natural));
   }
   std::vector<int64_t> values;
-  for (const Number& number : list.values) values.push_back(number.to<int64_t>("tensor"));
+  for (const Number& number : list.values) {
+    if (dtype && is_integral(*dtype)) check_fits(number, *dtype);
+    values.push_back(number.to<int64_t>("tensor"));
+  }
   return from_vector(values, shape).to(dtype.value_or(natural));
 }
 
@@ -191,7 +206,7 @@ nb::object view_of(const Tensor& tensor, const char* operation, nb::rv_policy po
           operation, operation);
   std::vector<size_t> sizes;
   for (const int64_t size : tensor.shape()) sizes.push_back(static_cast<size_t>(size));
-  auto* const kept = new Tensor(tensor);
+  auto* const kept = new Tensor(tensor.detach());  // of these values, whatever set_data() gives the tensor later
   const nb::capsule owner(kept, [](void* held) noexcept { delete static_cast<Tensor*>(held); });
   return nb::cast(nb::ndarray<Framework, nb::ro>(tensor.raw(), sizes.size(), sizes.data(), owner, nullptr,
                                                  dlpack_type(tensor.dtype())),

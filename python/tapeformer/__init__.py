@@ -4,7 +4,7 @@
 >>> x = tape.tensor([1.0, 2.0, 3.0], requires_grad=True)
 >>> (x * x).sum().backward()
 >>> x.grad
-tensor([2., 4., 6.])
+tensor([2.0000, 4.0000, 6.0000])
 """
 
 from . import _tapeformer

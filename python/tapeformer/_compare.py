@@ -68,20 +68,30 @@ def _evaluating(torch_module, tape_module):
     only."""
     modes = [(module, module.training) for module in torch_module.modules()]
     tape_modes = [(module, module.training) for _, module in tape_module.named_modules()]
-    dtypes = [tensor.dtype for tensor in tape_module.parameters() if tensor.dtype.is_floating]
+    dtypes = _dtypes(tape_module)
     torch_module.eval()
     tape_module.eval()
     tape_module.to(_tapeformer.f64)
     try:
         yield
     finally:
-        if dtypes:
-            tape_module.to(dtypes[0])
+        for module, dtype in dtypes:
+            module.to(dtype)
         # From the root down, so that each ends in its own mode.
         for module, training in tape_modes:
             module.train(training)
         for module, training in modes:
             module.training = training
+
+
+def _dtypes(tape_module):
+    """The floating dtype of each module's own tensors, from the root down."""
+    found = []
+    for _, module in tape_module.named_modules():
+        tensors = [*module.named_parameters(), *module.named_buffers()]
+        own = [tensor.dtype for name, tensor in tensors if "." not in name and tensor.dtype.is_floating]
+        found += [(module, own[0])] if own else []
+    return found
 
 
 def _weights(names, torch_module, tape_module, copy, rtol):

@@ -13,7 +13,7 @@ class _Context:
         self._forward = None
 
     def save_for_backward(self, *tensors):
-        """Saves tensors; in-place writes to them before the backward pass are noticed."""
+        """Saves tensors, or None; in-place writes to them before the backward pass are noticed."""
         self._to_save = tensors
 
     def mark_non_differentiable(self, *outputs):
@@ -22,12 +22,14 @@ class _Context:
 
     @property
     def saved_tensors(self):
-        return tuple(self._backward.saved(i) for i in range(len(self._to_save)))
+        saved = (self._backward.saved(i) for i in range(sum(tensor is not None for tensor in self._to_save)))
+        return tuple(None if tensor is None else next(saved) for tensor in self._to_save)
 
     @property
     def needs_input_grad(self):
+        """For each argument of forward(), whether it is a tensor that needs a gradient."""
         context = self._backward or self._forward
-        return tuple(context.needs(i) for i in range(self._inputs))
+        return tuple(i in self._inputs and context.needs(self._inputs.index(i)) for i in range(self._arguments))
 
 
 class Function:
@@ -64,7 +66,7 @@ class Function:
         """Calls forward() and records the operation."""
         tensors = [i for i, argument in enumerate(arguments) if isinstance(argument, _tapeformer.Tensor)]
         ctx = _Context()
-        ctx._inputs = len(tensors)
+        ctx._inputs, ctx._arguments = tensors, len(arguments)
         counts = {}
 
         def forward(context):
@@ -73,11 +75,13 @@ class Function:
             for i, tensor in zip(tensors, context.inputs):
                 given[i] = tensor
             result = cls.forward(ctx, *given)
-            context.save(list(ctx._to_save))
+            context.save([tensor for tensor in ctx._to_save if tensor is not None])
+            ctx._to_save = [tensor is not None or None for tensor in ctx._to_save]  # the tape keeps them
             for output in ctx._non_differentiable:
                 context.mark_non_differentiable(output)
-            outputs = 1 if isinstance(result, _tapeformer.Tensor) else len(result)
-            counts["differentiable"] = outputs - len(ctx._non_differentiable)
+            outputs = [result] if isinstance(result, _tapeformer.Tensor) else list(result)
+            marked = ctx._non_differentiable
+            counts["differentiable"] = sum(y.dtype.is_floating and i not in marked for i, y in enumerate(outputs))
             ctx._forward = None
             return result
 
@@ -88,9 +92,9 @@ class Function:
             finally:
                 ctx._backward = None
             results = result if isinstance(result, (tuple, list)) else (result,)
-            if len(results) != len(arguments):
+            if len(results) != ctx._arguments:
                 raise ValueError(
-                    f"{cls.__name__}.backward: returned {len(results)} gradients for {len(arguments)} arguments of forward()"
+                    f"{cls.__name__}.backward: returned {len(results)} gradients for {ctx._arguments} arguments of forward()"
                 )
             return [results[i] for i in tensors]
 

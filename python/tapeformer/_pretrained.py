@@ -206,7 +206,7 @@ class LoadedModel:
         prompts = [prompt] if isinstance(prompt, str) else list(prompt)
         ids = [self._prompt_ids(one) for one in prompts]
         keep_prompt = isinstance(self._model, models.CausalLM) and not continuation_only
-        if stream is not None:
+        if stream:
             if not isinstance(prompt, str) or count != 1:
                 raise _error(
                     "config", f"generate: stream needs one prompt and one text, got {len(prompts)} and count {count}"
@@ -233,14 +233,19 @@ class LoadedModel:
         prompt = template.apply(messages, thinking="allowed" if thinking else "off")
         ids = self._tokenizer.encode(prompt, add_special_tokens=False)
         options = {"max_new_tokens": 100, "seed": random.getrandbits(63), **options}
-        if stream is not None:
+        if stream:
             return self._streamed("", ids, options, stream, False)
         return self._continued([""], [ids], options, 1, 1, False)[0]
 
     def _prompt_ids(self, prompt):
         if isinstance(self._model, models.EncoderDecoder):
-            return self._tokenizer.encode(prompt)
+            return self._source_ids(prompt)
         return models.prompt_ids(self._tokenizer, prompt)
+
+    def _source_ids(self, text, max_length=0):
+        """Without padding that the text contains literally, which models refuse."""
+        padding = self._tokenizer.pad_id
+        return [token for token in self._tokenizer.encode(text, max_length=max_length) if token != padding]
 
     def _continued(self, prompts, ids, options, count, batch, keep_prompt):
         rows = [(prompt, tokens) for prompt, tokens in zip(prompts, ids) for _ in range(count)]
@@ -324,7 +329,7 @@ class LoadedModel:
             results = []
             for first in range(0, len(many), 2000):  # as the command; Ctrl-C is noticed in between
                 ids = [
-                    tokenizer.encode(one, max_length=longest) if one.strip(" \t") else []
+                    self._source_ids(one, max_length=longest) if one.strip(" \t") else []
                     for one in many[first : first + 2000]
                 ]
                 found = models.translate(

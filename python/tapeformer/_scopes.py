@@ -1,6 +1,8 @@
 """Settings of a block of code: `with tape.no_grad():`, or the same as a decorator of a function."""
 
 import contextlib
+import functools
+import inspect
 
 from . import _tapeformer
 
@@ -21,6 +23,31 @@ class _Scope(contextlib.ContextDecorator):
 
     def _recreate_cm(self):
         return type(self)(*self._arguments)
+
+    def __call__(self, function):
+        if not inspect.isgeneratorfunction(function):
+            return super().__call__(function)
+
+        @functools.wraps(function)
+        def resumed(*arguments, **named):
+            """Each part of the generator runs in the scope; what the caller does between them does not."""
+            generator = function(*arguments, **named)
+            step, given = generator.send, None
+            while True:
+                try:
+                    with self._recreate_cm():
+                        value = step(given)
+                except StopIteration as end:
+                    return end.value
+                try:
+                    step, given = generator.send, (yield value)
+                except GeneratorExit:
+                    generator.close()
+                    raise
+                except BaseException as error:
+                    step, given = generator.throw, error
+
+        return resumed
 
 
 class no_grad(_Scope):

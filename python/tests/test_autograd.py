@@ -1,6 +1,7 @@
 """Backward passes, scopes, custom operations, hooks and transforms."""
 
 import gc
+import sys
 import threading
 import weakref
 
@@ -132,7 +133,7 @@ class Swish(tape.Function):
     @staticmethod
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
-        assert ctx.needs_input_grad == (True,)
+        assert ctx.needs_input_grad == (True, False)
         s = (ctx.beta * x).sigmoid()
         return grad * (s + ctx.beta * x * s * (1 - s)), None
 
@@ -269,3 +270,115 @@ def test_other_threads_run_while_the_library_computes():
     stop.set()
     thread.join()
     assert before > 0
+
+
+def test_function_tells_which_arguments_need_gradients():
+    seen = []
+
+    class Scaled(tape.Function):
+        @staticmethod
+        def forward(ctx, factor, x, w):
+            ctx.save_for_backward(x, None, w)
+            ctx.factor = factor
+            seen.append(ctx.needs_input_grad)
+            return x * w * factor
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, nothing, w = ctx.saved_tensors
+            assert nothing is None
+            seen.append(ctx.needs_input_grad)
+            return None, grad * w * ctx.factor if ctx.needs_input_grad[1] else None, None
+
+    x, w = leaf(1.0, 2.0), tape.tensor([3.0, 4.0], dtype=tape.f64)
+    Scaled.apply(2, x, w).sum().backward()
+    assert seen == [(False, True, False)] * 2
+    assert x.grad.tolist() == [6, 8]
+
+
+def test_function_with_an_integer_output():
+    class Largest(tape.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, tape.argmax(x, 0)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    x = leaf(1.0, 2.0)
+    y, position = Largest.apply(x)
+    assert position.item() == 1
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_function_frees_its_inputs():
+    class Doubled(tape.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    x = leaf(1.0)
+    before = sys.getrefcount(x)
+    y = Doubled.apply(x)
+    assert sys.getrefcount(x) == before
+    y.backward()
+    assert x.grad.tolist() == [2]
+
+
+def test_backward_hook_of_a_module_that_is_gone():
+    calls = []
+
+    def output():
+        layer = tape.nn.Linear(2, 2)
+        layer.register_backward_hook(lambda module, inputs, grad: calls.append((module.name, grad.tolist())))
+        return layer(tape.ones((1, 2), requires_grad=True))
+
+    y = output()
+    gc.collect()
+    y.sum().backward()
+    assert calls == [("", [[1, 1]])]
+
+
+def test_no_grad_holds_in_each_part_of_a_generator():
+    x = leaf(1.0)
+
+    @tape.no_grad()
+    def parts():
+        received = yield (x * 2).requires_grad
+        yield (x * 2).requires_grad, received
+        return 7
+
+    def outer():
+        return (yield from parts())
+
+    running = outer()
+    assert next(running) is False
+    assert (x * 2).requires_grad, "not between the parts"
+    assert running.send("sent") == (False, "sent")
+    with pytest.raises(StopIteration) as end:
+        next(running)
+    assert end.value.value == 7
+
+
+def test_copy_carries_gradients():
+    w = leaf(1.0, 2.0)
+    h = tape.zeros((2,), dtype=tape.f64)
+    h.copy_(w)
+    (h * h).sum().backward()
+    assert w.grad.tolist() == [2, 4]
+
+
+def test_index_put_carries_gradients():
+    x, values = leaf(1.0, 2.0, 3.0), leaf(5.0)
+    with pytest.raises(tape.Error, match=r"x = x.index_put\(key, values\)"):
+        x[1] = values[0]
+    y = x.index_put(1, values.sum())
+    assert y.tolist() == [1, 5, 3]
+    (y * y).sum().backward()
+    assert (x.grad.tolist(), values.grad.tolist()) == ([2, 0, 6], [10])

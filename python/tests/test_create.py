@@ -183,3 +183,62 @@ def test_files(tmp_path):
     with pytest.raises(tape.Error) as error:
         tape.load_npy(str(tmp_path / "missing.npy"))
     assert error.value.kind == "io"
+
+
+def test_arrays_outlive_new_values():
+    x = tape.tensor(np.arange(6.0))
+    array = x.numpy()
+    x.set_data(tape.zeros((6,), dtype=tape.f64))
+    others = [tape.full((6,), 7.0, dtype=tape.f64) for _ in range(8)]
+    assert array.tolist() == [0, 1, 2, 3, 4, 5] and len(others) == 8
+
+
+def test_lists_that_are_refused():
+    with pytest.raises(tape.Error, match="rows differ in length"):
+        tape.tensor([[], [1.0, 2.0]])
+    for value, dtype in ((300, tape.u8), (2**40, tape.i32)):
+        with pytest.raises(tape.Error, match=f"{value} does not fit"):
+            tape.tensor([value], dtype=dtype)
+    with pytest.raises(tape.Error, match="9223372036854775808 does not fit i64"):
+        tape.tensor(2**63)
+    with pytest.raises(tape.Error, match="ndarray of object"):
+        tape.from_numpy(np.array([None]))
+
+
+def test_ranges_of_integers_are_exact():
+    assert tape.arange(2**53 + 1, 2**53 + 4).tolist() == [2**53 + 1, 2**53 + 2, 2**53 + 3]
+    assert tape.arange(2**62, 2**62 + 3).tolist() == [2**62, 2**62 + 1, 2**62 + 2]
+    assert tape.arange(3, 0, -2).tolist() == [3, 1]
+    assert tape.arange(0, 2, dtype=tape.f32).tolist() == [0, 1]
+    with pytest.raises(tape.Error):
+        tape.arange(254, 260, dtype=tape.u8)
+    with pytest.raises(tape.Error, match="does not lead"):
+        tape.arange(0, 3, -1)
+
+
+def test_numbers_and_tensors():
+    assert (2.5 ** tape.tensor([1, 2])).tolist() == [2.5, 6.25]
+    assert (2 ** tape.tensor([1, 2])).dtype == tape.i64
+    assert tape.tensor([np.True_, np.False_]).dtype == tape.bool
+    assert (tape.tensor([1]) * np.bool_(True)).dtype == tape.i64
+    assert (tape.tensor([44], dtype=tape.u8) == 300).tolist() == [False]
+    assert [10, 20, 30][tape.tensor(1)] == 20
+    assert f"{tape.tensor(2.5):.2f} {tape.tensor([1])}" == f"2.50 {tape.tensor([1])!s}"
+    assert (+tape.tensor([1.0])).tolist() == [1]
+    assert tape.zeros((2, 3)).reshape(np.int64(6)).shape == (6,)
+
+
+def test_indices_of_other_integers():
+    x = tape.tensor([[1, 2], [3, 4]])
+    assert x[tape.tensor([1], dtype=tape.i32)].tolist() == [[3, 4]]
+    assert x[np.array([1], dtype=np.uint8)].tolist() == [[3, 4]]
+    assert x[[]].shape == (0, 2)
+    assert x[None].shape == (1, 2, 2)
+
+
+def test_indices_of_one_element_keep_their_axis():
+    x = tape.tensor([[1, 2], [3, 4]])
+    assert x[tape.tensor([1])].shape == (1, 2)
+    assert x[tape.tensor(1)].shape == (2,)
+    torch = pytest.importorskip("torch")
+    assert x[torch.tensor([1])].shape == (1, 2)

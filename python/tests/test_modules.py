@@ -302,3 +302,92 @@ def test_copies_of_tensors():
     weight = nn.Parameter(tape.ones((2,)))
     other = copy.deepcopy(weight)
     assert other.requires_grad and not other.shares_storage(weight)
+
+
+def test_parameters_keep_whether_they_are_trained():
+    class Frozen(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(tape.ones((2,)), requires_grad=False)
+
+    model = Frozen()
+    assert not model.w.requires_grad and len(model.parameters()) == 1
+    with pytest.raises(tape.Error, match="cannot have gradients"):
+        model.w = nn.Parameter(tape.tensor([1, 2]), requires_grad=False)
+    assert model.w.tolist() == [1, 1], "the one before remains"
+
+
+def test_parameters_are_shared_by_assignment():
+    a, b = nn.Linear(2, 2), nn.Linear(2, 2)
+    b.weight = a.weight
+    x = tape.ones((1, 2))
+    (a(x) + b(x)).sum().backward()
+    assert b.weight.grad.tolist() == a.weight.grad.tolist() == [[2, 2], [2, 2]]
+    with pytest.raises(tape.Error, match="is a parameter"):
+        b.weight = tape.ones((2, 2))
+
+
+def test_a_refused_assignment_changes_nothing():
+    model = nn.Sequential(nn.Linear(2, 2))
+    outer = nn.ModuleDict({"inner": model})
+    with pytest.raises(tape.Error, match="contains the module"):
+        outer.inner = outer
+    assert len(outer.parameters()) == 2
+
+
+def test_init_must_call_that_of_the_base_class():
+    class Forgotten(nn.Module):
+        def __init__(self):
+            self.layer = nn.Linear(2, 2)
+
+    with pytest.raises(tape.Error, match=r"Forgotten: __init__\(\) must call super\(\).__init__\(\)"):
+        Forgotten()
+
+
+def test_hooks_and_outputs_of_other_kinds():
+    class Pair(nn.Module):
+        def forward(self, x):
+            return x, x * 2
+
+    seen = []
+    pair = Pair()
+    pair.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    assert pair(tape.ones((1,)))[1].tolist() == [2]
+    assert seen == [], "an output that is no tensor"
+    attention = nn.MultiHeadAttention(4, 2)
+    attention.register_forward_hook(lambda module, inputs, output: output * 0)
+    q = tape.randn((1, 3, 4))
+    result = attention(q, q, q)
+    output = result if isinstance(result, tape.Tensor) else result.output
+    assert output.abs().sum().item() == 0
+    wrong = nn.Linear(2, 2)
+    wrong.register_forward_hook(lambda module, inputs, output: "text")
+    with pytest.raises(tape.Error, match="must return a tensor, or None"):
+        wrong(tape.ones((1, 2)))
+
+
+def test_sequential_is_a_sequence():
+    steps = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+    assert [step.weight.shape for step in steps] == [(3, 2), (1, 3)]
+    with pytest.raises(IndexError):
+        steps[2]
+
+
+def test_names_in_containers():
+    with pytest.raises(tape.Error, match='cannot be named "values"'):
+        nn.ModuleDict({"values": nn.Linear(2, 2)})
+    layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
+    delattr(layers, "0")
+    kept = layers[0]
+    layers.append(nn.Linear(2, 2))
+    assert layers[0] is kept and len(layers) == 2
+
+
+def test_errors_of_a_program():
+    class Refusing(nn.Module):
+        def forward(self, x):
+            raise tape.Error("too long")
+
+    with pytest.raises(tape.Error, match="too long") as error:
+        Refusing()(tape.ones((1,)))
+    assert error.value.kind == "config"

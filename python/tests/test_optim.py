@@ -124,3 +124,12 @@ def test_clipping():
     assert w.grad.norm().item() == pytest.approx(1, rel=1e-5)
     optim.clip_grad_value([w], 0.1)
     assert w.grad.tolist() == pytest.approx([0.1, 0.1])
+
+
+def test_settings_of_a_group_that_are_not_given_remain():
+    w = tape.ones((1,), requires_grad=True)
+    optimizer = optim.AdamW([w], lr=0.1, weight_decay=0.5)
+    optimizer.set_group(0, lr_factor=1.0)
+    w.grad = tape.zeros((1,))
+    optimizer.step()
+    assert w.item() == pytest.approx(0.95)

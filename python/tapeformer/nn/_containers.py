@@ -1,5 +1,6 @@
 """Lists and dictionaries of modules."""
 
+from .._tapeformer import Error
 from .._tapeformer.nn import Module
 
 
@@ -18,6 +19,8 @@ class _Container(Module):
             module.name = path
 
     def _add(self, key, module):
+        if hasattr(type(self), key):
+            raise Error(f'{type(self).__name__}: a module cannot be named "{key}", as one of its methods')
         self.add_module(key, module)
         if self.name:
             self._name_module(self.name, key, module)
@@ -31,7 +34,7 @@ class ModuleList(_Container):
         self.extend(modules)
 
     def append(self, module):
-        self._add(str(len(self)), module)
+        self._add(str(max((int(key) for key, _ in self.named_children()), default=-1) + 1), module)
         return self
 
     def extend(self, modules):

@@ -6,7 +6,9 @@
 export async function boxOf(locator) {
   for (;;) {
     await locator.scrollIntoViewIfNeeded();
-    await locator.page().evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await locator
+      .page()
+      .evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     const box = await locator.boundingBox();
     if (box !== null) return box;
   }

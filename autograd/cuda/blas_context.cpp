@@ -176,8 +176,8 @@ void BlasContext::describe(BlasPlan& plan, const BlasProduct& p, const BlasOpera
   matrix(plan.d, p.result, false, p.rows, p.columns, p.ldd, p.stride_d);
 }
 
-/// Whether a status means that cuBLASLt has no kernel for a product. NVIDIA's library has two for that; the emulated one
-/// returns invalid_value for wrong descriptions only.
+/// Whether a status means that cuBLASLt has no kernel for a product. NVIDIA's library has two for that; the emulated
+/// one returns invalid_value for wrong descriptions only.
 bool BlasContext::is_unsupported(BlasStatus status) const {
   const bool emulated = context_.driver->find_function;
   return status == blas_status::not_supported || (status == blas_status::invalid_value && !emulated);

@@ -10,6 +10,7 @@
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/kernel_call.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/defer_record_events.h"
 #include "autograd/tape/tape.h"
 

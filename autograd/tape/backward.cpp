@@ -261,7 +261,7 @@ void BackwardPass::run() {
       if (node->outputs[i].retain && work.gradients[i].defined()) {
         Tensor& kept = node->outputs[i].grad;
         const Tensor& added = work.gradients[i];
-        kept = kept.defined() ? kept + added : create_graph_ ? added : added.clone();
+        kept = kept.defined() ? tape::add(kept, added) : create_graph_ ? added : added.clone();
       }
     if (capturing_ && !leads_to_needed(*node)) continue;
     try {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "autograd/ops.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"

@@ -19,6 +19,7 @@
 #include "autograd/random.h"
 #include "autograd/tape/backward.h"
 #include "autograd/tape/observer.h"
+#include "autograd/tape/tape.h"
 #include "tests/cuda/test_device.h"
 #include "tests/support/tensors.h"
 

@@ -14,8 +14,14 @@ export async function boxOf(locator) {
   }
 }
 
-// Moves the pointer to a cell of a heatmap.
+// Moves the pointer to a cell of a heatmap, whose picture then shows its value. A picture that is redrawn meanwhile shows
+// none, so the pointer moves again.
 export async function point(page, cover, row, column, [rows, columns]) {
-  const box = await boxOf(cover);
-  await page.mouse.move(box.x + ((column + 0.5) * box.width) / columns, box.y + ((row + 0.5) * box.height) / rows);
+  const value = cover.locator("xpath=ancestor::figure[1]").locator(".readout[data-value]");
+  for (let attempt = 0; attempt < 20; ++attempt) {
+    const box = await boxOf(cover);
+    const [x, y] = [box.x + ((column + 0.5) * box.width) / columns, box.y + ((row + 0.5) * box.height) / rows];
+    await page.mouse.move(x + 0.25 * (attempt % 2), y); // a browser ignores a pointer that does not move
+    if ((await value.count()) > 0) return;
+  }
 }

@@ -1,5 +1,6 @@
 #include "autograd/ops/elementwise/unary.h"
 
+#include <cmath>
 #include <numbers>
 
 #include "autograd/create.h"

@@ -14,8 +14,11 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tapeformer.h"
@@ -64,14 +67,19 @@ inline bool read_one_or_more(PyObject* object, std::vector<int64_t>& values) noe
   return read_integer(object, values[0]) || read_integers(object, values);
 }
 
+/// Whether an attribute of an object's class is one of these texts.
+inline bool class_has(PyObject* object, const char* attribute, std::initializer_list<std::string_view> texts) noexcept {
+  PyObject* const value = PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), attribute);
+  const char* const text = value && PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, nullptr) : nullptr;
+  const bool found = text && std::find(texts.begin(), texts.end(), text) != texts.end();
+  Py_XDECREF(value);
+  PyErr_Clear();
+  return found;
+}
+
 /// Whether an object is a number without axes from NumPy.
 inline bool is_numpy_scalar(PyObject* object) noexcept {
-  PyObject* const type = PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__module__");
-  const char* const name = type && PyUnicode_Check(type) ? PyUnicode_AsUTF8AndSize(type, nullptr) : nullptr;
-  const bool numpy = name && std::string_view(name) == "numpy" && !PySequence_Check(object);
-  Py_XDECREF(type);
-  PyErr_Clear();
-  return numpy;
+  return class_has(object, "__module__", {"numpy"}) && !PySequence_Check(object);
 }
 
 }  // namespace tape::python
@@ -148,9 +156,8 @@ struct type_caster<tape::Number> : late_caster<tape::Number> {
 
   bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
     PyObject* const object = source.ptr();
-    const std::string_view type = Py_TYPE(object)->tp_name;
-    if (PyBool_Check(object) || type == "numpy.bool" || type == "numpy.bool_") {
-      number_ = PyObject_IsTrue(object) == 1;
+    if (PyBool_Check(object)) {
+      number_ = object == Py_True;
       return true;
     }
     if (PyFloat_Check(object)) {
@@ -158,6 +165,10 @@ struct type_caster<tape::Number> : late_caster<tape::Number> {
       return true;
     }
     if (PyLong_Check(object) || tape::python::is_numpy_scalar(object)) {
+      if (!PyLong_Check(object) && tape::python::class_has(object, "__name__", {"bool", "bool_"})) {
+        number_ = PyObject_IsTrue(object) == 1;
+        return true;
+      }
       int64_t whole = 0;
       if (tape::python::read_integer(object, whole)) {
         number_ = whole;

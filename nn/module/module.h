@@ -132,6 +132,8 @@ class Module : NonCopyable {
   /// `child` gets this name in the module path, unless another module gave it one. Throws Error (config) too if it is
   /// null or contains this module.
   void register_module(const std::string& name, std::shared_ptr<Module> child);
+  /// Throws what register_module() throws for a child that contains this module.
+  void check_child(const std::string& name, Module& child) const;
   /// @}
   /// Unregisters and releases such a part. Throws Error (config) if there is none of this name.
   void unregister(std::string_view name);

@@ -16,11 +16,15 @@ Buffer& Module::register_buffer(const std::string& name, Tensor value, Persisten
   return *buffer;
 }
 
-void Module::register_module(const std::string& name, std::shared_ptr<Module> child) {
-  if (!child) raise(ErrorKind::config, "register_module: \"{}\" is null", name);
-  for (const auto& [path, inside] : child->named_modules())
+void Module::check_child(const std::string& name, Module& child) const {
+  for (const auto& [path, inside] : child.named_modules())
     if (inside == this)
       raise(ErrorKind::config, "register_module: \"{}\" contains the module that it should be a part of", name);
+}
+
+void Module::register_module(const std::string& name, std::shared_ptr<Module> child) {
+  if (!child) raise(ErrorKind::config, "register_module: \"{}\" is null", name);
+  check_child(name, *child);
   Module& module = *child;
   add_entry({.name = name, .child = &module, .owned = std::move(child)});
   if (module.name_.empty()) module.name_ = name;

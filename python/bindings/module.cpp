@@ -152,10 +152,7 @@ bool is_registered(Module& module, const std::string& name) {
 
 /// Throws what registering a parameter or module would, so that an earlier one of this name remains.
 void check_part(const Module& module, const std::string& name, nb::handle value) {
-  if (nb::isinstance<Module>(value))
-    for (const auto& [path, inside] : nb::cast<Module&>(value).named_modules())
-      if (inside == &module)
-        raise(ErrorKind::config, "register_module: \"{}\" contains the module that it should be a part of", name);
+  if (nb::isinstance<Module>(value)) module.check_child(name, nb::cast<Module&>(value));
   if (nb::isinstance<NewParameter>(value))
     if (const DType dtype = nb::cast<Tensor&>(value).dtype(); !is_floating(dtype))
       raise(ErrorKind::dtype, "module: the parameter \"{}\" is {}, which cannot have gradients; use register_buffer()",

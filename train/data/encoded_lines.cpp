@@ -66,9 +66,11 @@ void EncodedLines::add(const std::vector<int64_t>& line) {
   ids.push_back(line);
 }
 
-EncodedLines encode_lines(const LongList<std::string>& lines, const text::Tokenizer& tokenizer, int64_t max_length) {
+EncodedLines encode_lines(const LongList<std::string>& lines, const text::Tokenizer& tokenizer, int64_t max_length,
+                          const std::function<std::string(const std::string&)>& prepare) {
   EncodedLines encoded;
-  for (const std::string& line : lines) encoded.add(encoded.tokens.encode(tokenizer, line, max_length).ids);
+  for (const std::string& line : lines)
+    encoded.add(encoded.tokens.encode(tokenizer, prepare ? prepare(line) : line, max_length).ids);
   return encoded;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,9 @@ struct EncodedLines {
   void parts(auto&& each) { each(ids), each(lengths); }
 };
 
-/// Encodes lines with LineEncoder::encode().
-EncodedLines encode_lines(const LongList<std::string>& lines, const text::Tokenizer& tokenizer, int64_t max_length);
+/// Encodes lines with LineEncoder::encode(), after `prepare` if it is given.
+EncodedLines encode_lines(const LongList<std::string>& lines, const text::Tokenizer& tokenizer, int64_t max_length,
+                          const std::function<std::string(const std::string&)>& prepare = {});
 
 /// Lines as model input.
 struct PaddedLines {

@@ -130,10 +130,8 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
   /// Texts as the model to start from reads them.
   EncodedLines encode_texts(const LongList<std::string>& texts) const {
     const models::SentenceTextOptions options = pretrained_ ? pretrained_->config.text : models::SentenceTextOptions();
-    EncodedLines encoded;
-    for (const std::string& text : texts)
-      encoded.add(encoded.tokens.encode(*tokenizer_, models::prepared(options, text), setup_.max_length()).ids);
-    return encoded;
+    return encode_lines(texts, *tokenizer_, setup_.max_length(),
+                        [&](const std::string& text) { return models::prepared(options, text); });
   }
 
   EncodedPairs encode(const text::ParallelCorpus& texts, const std::string& name) const {

@@ -177,7 +177,8 @@ Tensors split(const Tensor& x, const std::vector<int64_t>& sizes, int64_t axis) 
 Tensors chunk(const Tensor& x, int64_t count, int64_t axis) {
   if (count <= 0) raise(ErrorKind::config, "chunk: the count must be positive, got {}", count);
   const int64_t size = x.shape().at(axis, "chunk");
-  return split(x, std::max<int64_t>(size / count + (size % count != 0), 1), axis);
+  if (size == 0) return split(x, std::vector<int64_t>(static_cast<size_t>(count)), axis);
+  return split(x, size / count + (size % count != 0), axis);
 }
 
 Tensor repeat(const Tensor& x, const std::vector<int64_t>& counts) {

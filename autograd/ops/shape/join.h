@@ -19,8 +19,8 @@ Tensors split(const Tensor& x, int64_t size, int64_t axis = 0);
 /// Pieces of the given sizes. Pieces along the first axis are views. Error (shape) `split: sizes [1, 1, 2] do not add
 /// up to axis 1 of [2, 3, 4] (4 vs 3)`.
 Tensors split(const Tensor& x, const std::vector<int64_t>& sizes, int64_t axis = 0);
-/// `count` pieces of size ceil(n / count); the last may be smaller, and as in PyTorch there may be fewer. Error
-/// (config) unless count > 0.
+/// `count` pieces of size ceil(n / count); the last may be smaller, and as in PyTorch there may be fewer, unless n is
+/// 0. Error (config) unless count > 0.
 Tensors chunk(const Tensor& x, int64_t count, int64_t axis = 0);
 
 /// x tiled counts[i] times along axis i; the shorter of counts and shape is padded with leading ones (numpy.tile).

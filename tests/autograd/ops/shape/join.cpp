@@ -152,6 +152,7 @@ TEST(Chunk, MatchesPyTorch) {
   EXPECT_EQ(sizes(7, 3), (std::vector<int64_t>{3, 3, 1}));
   EXPECT_EQ(sizes(5, 4), (std::vector<int64_t>{2, 2, 1}));
   EXPECT_EQ(sizes(2, 4), (std::vector<int64_t>{1, 1}));
+  EXPECT_EQ(sizes(0, 3), (std::vector<int64_t>{0, 0, 0}));
   EXPECT_TAPE_ERROR(chunk(one_to_six, 0), ErrorKind::config, "chunk: the count must be positive, got 0");
 }
 

@@ -116,16 +116,16 @@ void switch_fiber(FiberState& from, FiberState to) {
 
 namespace tape::cuda_device::emulation {
 
-FiberStacks::FiberStacks(size_t count, size_t bytes) : count_(count), spacing_(bytes + kGuard) {
-  void* const range = mmap(nullptr, count_ * spacing_, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+FiberStacks::FiberStacks(size_t count, size_t bytes) : spacing_(bytes + kGuard), bytes_(count * spacing_) {
+  void* const range =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (range == MAP_FAILED)
-    raise(ErrorKind::out_of_memory, "emulated device: the system refused {} bytes for stacks", count_ * spacing_);
+    raise(ErrorKind::out_of_memory, "emulated device: the system refused {} bytes for stacks", bytes_);
   begin_ = static_cast<char*>(range);
-  for (size_t i = 0; i < count_; ++i) mprotect(begin_ + i * spacing_, kGuard, PROT_NONE);
+  for (size_t i = 0; i < count; ++i) mprotect(begin_ + i * spacing_, kGuard, PROT_NONE);
 }
 
-FiberStacks::~FiberStacks() { munmap(begin_, count_ * spacing_); }
+FiberStacks::~FiberStacks() { munmap(begin_, bytes_); }
 
 bool FiberStacks::in_guard(const void* address) const {
   const auto offset = static_cast<size_t>(static_cast<const char*>(address) - begin_);

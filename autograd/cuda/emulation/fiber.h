@@ -25,13 +25,13 @@ class FiberStacks : NonCopyable {
   char* stack(size_t index) const { return begin_ + index * spacing_ + kGuard; }  ///< lowest usable address
   size_t stack_bytes() const { return spacing_ - kGuard; }                        ///< usable bytes
   char* begin() const { return begin_; }                                          ///< of the range
-  size_t bytes() const { return count_ * spacing_; }                              ///< of the range
+  size_t bytes() const { return bytes_; }                                         ///< of the range
   /// Whether an address is in an inaccessible page, as after an overflow.
   bool in_guard(const void* address) const;
 
  private:
   static constexpr size_t kGuard = 4096;
-  size_t count_, spacing_;
+  size_t spacing_, bytes_;
   char* begin_;
 };
 

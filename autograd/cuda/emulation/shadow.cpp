@@ -269,7 +269,7 @@ TAPE_INLINE void Shadow::access_word(Region& region, size_t index, unsigned byte
 void Shadow::check_access(void* address, size_t bytes, Access access, void* caller) {
   Region* const region = find_region(address);
   if (!region) {
-    if (block_runner().on_stack(address) || is_read_only_data(address)) return;
+    if (is_read_only_data(address)) return;
     const bool null = reinterpret_cast<uintptr_t>(address) < 4096;
     fail(null ? FaultKind::out_of_bounds : FaultKind::host_pointer, caller, [=] {
       return fmt::format("{} {} bytes {}", verb_of(access), bytes, null ? "at a null pointer" : "of host memory");

@@ -72,7 +72,8 @@ class Shadow : NonCopyable {
 
   /// Reports a fault and ends the block if the access is one.
   void access(void* address, size_t bytes, Access access, void* caller) {
-    if (active_) check_access(address, bytes, access, caller);
+    // Many accesses are to variables of the kernel.
+    if (active_ && !block_runner().on_stack(address)) check_access(address, bytes, access, caller);
   }
   void* dynamic_shared_memory();
 

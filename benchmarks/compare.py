@@ -235,7 +235,7 @@ def profiles(args, folder, clock):
     for config in ("gpt-124m", "gpt-char"):
         dropout, precision, _ = GPU[config]
         words = ["--config", config, "--dropout", dropout, "--precision", precision, "--device", args.device]
-        command = [args.command, "bench", "train-step", *texts(*words, "--steps", args.steps or 2), "--profile"]
+        command = [args.command, "bench", "train-step", *texts(*words, "--steps", args.steps or 10), "--profile"]
         try:
             *table, whole, peaks, _ = output_of(command, None, clock.limit()).splitlines()
             lines = [*table[: PROFILE_ROWS + 1], whole, peaks]

@@ -161,8 +161,8 @@ int train_step(const BenchOptions& options) {
   const bool observed = default_device().is_cpu() || options.profile;
   auto profile = std::make_unique<Profile>();
   double flops = 0;
-  // A GPU computes behind the program, which waits after some steps.
-  const int64_t between_waits = default_device().is_cpu() ? 1 : 5;
+  // A GPU computes behind the program, which waits after some steps. A profile has a row for the time it waits.
+  const int64_t between_waits = default_device().is_cpu() || options.profile ? 1 : 5;
   std::vector<double> times;
   int64_t after_two_steps = 0;
   train::ExchangeStats exchanged;
@@ -318,7 +318,7 @@ void add_bench(Command app) {
   const Option line = add_line_flag(step, *options);
   step.option("--config", options->config, "Model and batch size").one_of(bench_names());
   step.option("--dropout", options->dropout, "Dropout probability throughout the model").probability();
-  step.option("--steps", options->steps, "Steps to time, on a GPU five each").at_least(1);
+  step.option("--steps", options->steps, "Steps to time, on a GPU five each without --profile").at_least(1);
   step.option("--warmup", options->warm_up, "Untimed steps before them").at_least(0);
   step.flag("--step-in-backward", options->step_in_backward,
             "Update each parameter as soon as its gradient is complete");

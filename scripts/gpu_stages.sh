@@ -104,7 +104,7 @@ operations() {
     xargs -P 3 -I{} bash -c 'check operations.{} 75 bash -c "tests CudaOperations.{}"'
 }
 
-# (d) 50 steps of a GPT and of an encoder-decoder beside the CPU, also as graphs.
+# (d) 16 steps of a GPT and of an encoder-decoder beside the CPU, also as graphs.
 training() {
   check training 35 bash -c 'tests "CudaTraining.*"'
 }

@@ -18,7 +18,7 @@ namespace tape {
 namespace {
 
 constexpr int64_t kVocabulary = 11, kBatch = 4, kLength = 16;
-constexpr int kSteps = 50, kStepsAsGraphs = 12;
+constexpr int kSteps = 16, kStepsAsGraphs = 12;
 
 /// Losses of the steps; `loss` returns that of a batch [kBatch, kLength + 1]. On a GPU, a step waits for the norm of
 /// the gradient and for the loss, and for nothing else.

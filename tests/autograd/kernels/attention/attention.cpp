@@ -75,15 +75,15 @@ Result<Wide> reference(const Case<T>& c) {
                  std::vector<Wide>(scores),        std::vector<Wide>(c.q.size()), std::vector<Wide>(c.k.size()),
                  std::vector<Wide>(c.v.size()),    std::vector<Wide>(scores)};
   const Wide hidden = -std::numeric_limits<Wide>::infinity();
-  std::vector<Wide> x(scores), factor(scores, 1);
+  std::vector<Wide> x(scores, hidden), factor(scores, 1);
   for_scores(s, [&](int64_t b, int64_t h, int64_t i, int64_t j, size_t n) {
+    if (c.has_keep && !c.keep[by_strides(s.keep_strides, b, h, i, j)]) return;
+    if (j > i + s.causal_offset || j < i + s.first_offset) return;
     Wide dot = 0;
     for (int64_t d = 0; d < s.D; ++d)
       dot += static_cast<Wide>(c.q[place(s.q, b, h, i, d)]) * static_cast<Wide>(c.k[place(s.k, b, h / s.group, j, d)]);
     x[n] = dot * static_cast<Wide>(s.scale);
     if (c.has_additive) x[n] += static_cast<Wide>(c.additive[by_strides(s.additive_strides, b, h, i, j)]);
-    if (c.has_keep && !c.keep[by_strides(s.keep_strides, b, h, i, j)]) x[n] = hidden;
-    if (j > i + s.causal_offset || j < i + s.first_offset) x[n] = hidden;
     if (s.dropout > 0) {
       const bool kept = static_cast<double>(philox_draw(s.seed, s.counter + n)) >= s.dropout * 4294967296.0;
       factor[n] = kept ? 1 / (1 - static_cast<Wide>(s.dropout)) : 0;
@@ -94,13 +94,14 @@ Result<Wide> reference(const Case<T>& c) {
     Wide highest = hidden, sum = 0;
     for (size_t j = 0; j < keys; ++j) highest = std::max(highest, x[row * keys + j]);
     r.highest[row] = highest == hidden ? 0 : highest;
-    const auto exponential = [&](size_t j) { return std::exp(x[row * keys + j] - r.highest[row]); };
-    for (size_t j = 0; j < keys; ++j) sum += exponential(j);
+    for (size_t j = row * keys; j < (row + 1) * keys; ++j)
+      if (x[j] != hidden) sum += r.probabilities[j] = std::exp(x[j] - r.highest[row]);
     r.inverse[row] = sum == 0 ? 0 : 1 / sum;
-    for (size_t j = 0; j < keys; ++j) r.probabilities[row * keys + j] = exponential(j) * r.inverse[row];
+    for (size_t j = row * keys; j < (row + 1) * keys; ++j) r.probabilities[j] *= r.inverse[row];
   }
   std::vector<Wide> dp(scores), delta(r.highest.size());
   for_scores(s, [&](int64_t b, int64_t h, int64_t i, int64_t j, size_t n) {
+    if (x[n] == hidden) return;
     const Wide p = r.probabilities[n] * factor[n];
     for (int64_t d = 0; d < s.Dv; ++d) {
       const Wide g = c.dout[place(s.out, b, h, i, d)], value = c.v[place(s.v, b, h / s.group, j, d)];
@@ -112,6 +113,7 @@ Result<Wide> reference(const Case<T>& c) {
     delta[n / keys] += dp[n] * r.probabilities[n];
   });
   for_scores(s, [&](int64_t b, int64_t h, int64_t i, int64_t j, size_t n) {
+    if (x[n] == hidden) return;
     const Wide ds = r.probabilities[n] * (dp[n] - delta[n / keys]);
     r.dadditive[n] = ds;
     for (int64_t d = 0; d < s.D; ++d) {

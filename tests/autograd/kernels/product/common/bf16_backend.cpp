@@ -138,7 +138,7 @@ TEST_P(Bf16Products, AreAsAccurateAsTheirPrecision) {
 
 TEST_P(Bf16Products, SumsOfTheLeftOperandAreExact) {
   const BackendScope scope(GetParam());
-  for_cases(GetParam().precision, {{300, 70, 1700}, {17, 40, 33}}, ordinary, [](const Case& one) {
+  for_cases(GetParam().precision, {{270, 20, 1060}, {17, 40, 33}}, ordinary, [](const Case& one) {
     if (!one.shape.transpose_a) return;
     std::vector<double> wanted(static_cast<size_t>(one.shape.m));
     for (int64_t i = 0; i < one.shape.k; ++i)
@@ -157,7 +157,7 @@ TEST_P(Bf16Products, APrepackedRightOperandGivesTheSameBits) {
   if (isa() < Isa::v3) GTEST_SKIP() << "this CPU level does not pack operands";
   const BackendScope scope(GetParam());
   if (precision_in_use(GetParam().precision) == MatmulPrecision::highest) return;
-  for_cases(GetParam().precision, {{98, 100, 620}, {40, 66, 1132}}, ordinary, [](const Case& one) {
+  for_cases(GetParam().precision, {{50, 60, 620}, {34, 36, 1060}}, ordinary, [](const Case& one) {
     if (one.shape.transpose_a) return;
     const RightPacking way = right_packing(one.shape, sizeof(float));
     const Ref<Storage> packed = Storage::allocate(way.bytes);
@@ -176,7 +176,7 @@ TEST_P(Bf16Products, APrepackedRightOperandGivesTheSameBits) {
 
 TEST_P(Bf16Products, BitsDoNotDependOnThreadsOrOtherRowsAndColumns) {
   const BackendScope scope(GetParam());
-  for_cases(GetParam().precision, {{98, 100, 620}, {700, 66, 132}}, ordinary, [](const Case& one) {
+  for_cases(GetParam().precision, {{50, 60, 620}, {290, 34, 68}}, ordinary, [](const Case& one) {
     if (one.shape.accumulate == one.bias.empty()) return;  // half of the cases are enough
     const auto product = [&](const Gemm& shape) {
       std::vector<float> c = one.c;

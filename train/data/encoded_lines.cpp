@@ -66,14 +66,6 @@ void EncodedLines::add(const std::vector<int64_t>& line) {
   ids.push_back(line);
 }
 
-EncodedLines encode_lines(const LongList<std::string>& lines, const text::Tokenizer& tokenizer, int64_t max_length,
-                          const std::function<std::string(const std::string&)>& prepare) {
-  EncodedLines encoded;
-  for (const std::string& line : lines)
-    encoded.add(encoded.tokens.encode(tokenizer, prepare ? prepare(line) : line, max_length).ids);
-  return encoded;
-}
-
 PaddedLines pad_rows(const std::vector<std::vector<int64_t>>& rows, int64_t padding_id) {
   PaddedLines padded;
   padded.rows = std::ssize(rows);

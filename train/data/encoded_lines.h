@@ -47,9 +47,14 @@ struct EncodedLines {
   void parts(auto&& each) { each(ids), each(lengths); }
 };
 
-/// Encodes lines with LineEncoder::encode(), after `prepare` if it is given.
+/// Encodes what `prepare` returns for each line with LineEncoder::encode().
+template <class Prepare = std::identity>
 EncodedLines encode_lines(const LongList<std::string>& lines, const text::Tokenizer& tokenizer, int64_t max_length,
-                          const std::function<std::string(const std::string&)>& prepare = {});
+                          const Prepare& prepare = {}) {
+  EncodedLines encoded;
+  for (const std::string& line : lines) encoded.add(encoded.tokens.encode(tokenizer, prepare(line), max_length).ids);
+  return encoded;
+}
 
 /// Lines as model input.
 struct PaddedLines {

@@ -119,13 +119,12 @@ TokenStore TokenStoreFolder::open(const TextSources& texts, const text::Tokenize
                                   const std::string& identity, double valid_fraction) const {
   if (texts.train.is_tokens()) return open_token_files(texts, tokenizer.vocab_size(), valid_fraction);
   TokenStore store;
-  if (ranks_.is_root()) {
-    // What is made for this process only is never compared.
-    const std::string made_of = temporary_ ? ""
-                                           : dump_json({{"text", identity},
-                                                        {"tokenizer", tokenizer_checksum(tokenizer)},
-                                                        {"version", std::string(version())}});
-    auto notes = temporary_ ? std::nullopt : notes_if_whole(folder_, made_of);
+  if (ranks_.is_root() && temporary_) {
+    store.notes = make(texts, tokenizer, "");  // never compared
+  } else if (ranks_.is_root()) {
+    const std::string made_of = dump_json(
+        {{"text", identity}, {"tokenizer", tokenizer_checksum(tokenizer)}, {"version", std::string(version())}});
+    auto notes = notes_if_whole(folder_, made_of);
     store.notes = notes ? std::move(*notes) : make(texts, tokenizer, made_of);
   }
   barrier(ranks_);

@@ -267,7 +267,7 @@ TEST_F(CudaAttentionBf16, IsThatOfTheCpuForFewQueries) {
   for (const int64_t Tq : {1, 3, 4})
     for (const int64_t Tk : {1, 6, 300})
       for (const int64_t width : {8, 40, 128}) {
-        AttentionCase c = aligned_case(2, 1, Tq == 1 ? 2 : 1, Tq, Tk, width, 128 - width + 8, true);
+        AttentionCase c = aligned_case(2, 2, Tq == 1 ? 2 : 1, Tq, Tk, width, 128 - width + 8, true);
         c.shape.causal_offset = Tk - Tq;
         check(c);
         c.rows = true;

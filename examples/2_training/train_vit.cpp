@@ -14,7 +14,7 @@ struct Batch {
 
 int main(int argc, char** argv) {
   const std::string archive = argc > 1 ? argv[1] : "examples/2_training/digits.npz";
-  manual_seed(1);
+  manual_seed(2);
   const auto arrays = load_npz(archive);
   // [N, 8, 8] of 0 to 16 -> [N, 1, 8, 8] of -1 to 1.
   // The images are sorted by writer. Shuffling puts every writer into both parts.
@@ -33,15 +33,6 @@ int main(int argc, char** argv) {
                                          .init_std = 0.1},
                                  .num_labels = 10});
 
-  // The training images, shuffled again for each epoch.
-  const auto plan = [](int64_t epoch) {
-    Generator draws(static_cast<uint64_t>(epoch));
-    const std::vector<int64_t> order = randperm(train_images, draws).to_vector<int64_t>();
-    std::vector<std::vector<int64_t>> batches;
-    for (int64_t at = 0; at < train_images; at += batch_size)
-      batches.emplace_back(order.begin() + at, order.begin() + at + batch_size);
-    return batches;
-  };
   const auto collate = [&](const std::vector<int64_t>& indices) -> Batch {
     const Tensor chosen = from_vector(indices);
     return {index_select(pixels, 0, chosen), index_select(labels, 0, chosen)};
@@ -60,7 +51,7 @@ int main(int argc, char** argv) {
   const int64_t steps = 20 * train_images / batch_size;
   optim::AdamW optimizer(model.parameters(), {.lr = 2e-3, .weight_decay = 0.05});
   optim::CosineSchedule schedule(optimizer, {.warmup = steps / 10, .total = steps});
-  train::Loader<Batch> loader({.plan = plan, .collate = collate});
+  train::Loader<Batch> loader({.plan = train::shuffled_batches(train_images, batch_size), .collate = collate});
   train::Trainer trainer(model, optimizer,
                          {.out = "runs/digits",
                           .start = train::Start::overwrite,

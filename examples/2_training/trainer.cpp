@@ -8,7 +8,7 @@
 
 #include "reversed_digits.h"
 
-constexpr int64_t length = 5, samples = 2048, batch_size = 64;
+constexpr int64_t length = 5, samples = 2048;
 
 // The rows of digits with these indices. Sample n always has the same digits.
 Batch make_batch(const std::vector<int64_t>& indices) {
@@ -18,16 +18,6 @@ Batch make_batch(const std::vector<int64_t>& indices) {
     for (int64_t i = 0; i < length; ++i) digits.push_back(3 + generator.below(vocab - 3));
   }
   return with_reversed(from_vector(digits, {std::ssize(indices), length}));
-}
-
-// The batches of an epoch: all samples, shuffled for each epoch.
-std::vector<std::vector<int64_t>> plan(int64_t epoch) {
-  Generator generator(static_cast<uint64_t>(epoch));
-  const std::vector<int64_t> order = randperm(samples, generator).to_vector<int64_t>();
-  std::vector<std::vector<int64_t>> batches;
-  for (int64_t at = 0; at < samples; at += batch_size)
-    batches.emplace_back(order.begin() + at, order.begin() + at + batch_size);
-  return batches;
 }
 
 int main(int argc, char** argv) {
@@ -44,7 +34,7 @@ int main(int argc, char** argv) {
                              .padding_id = padding});
   optim::Adam adam(model.parameters(), {.betas = {0.9, 0.98}, .eps = 1e-9});
   optim::NoamSchedule schedule(adam, {.d_model = 32, .warmup = 150});
-  train::Loader<Batch> loader({.plan = plan, .collate = make_batch});
+  train::Loader<Batch> loader({.plan = train::shuffled_batches(samples, 64), .collate = make_batch});
 
   const Batch held_out = [] {
     std::vector<int64_t> indices;

@@ -57,6 +57,7 @@ class Loader:
         self.seed = seed
         self.drop_last = drop_last
         self._collate = collate or _stack
+        self._epoch = 0  # of the next iteration
 
     def plan(self, epoch):
         """The batches of an epoch, each as indices of examples."""
@@ -74,8 +75,10 @@ class Loader:
         return len(self.plan(0))
 
     def __iter__(self):
-        """The batches of the first epoch."""
-        return (self.collate(indices) for indices in self.plan(0))
+        """The batches of an epoch: of the first one, and of the next one each time."""
+        epoch = self._epoch
+        self._epoch += 1
+        return (self.collate(indices) for indices in self.plan(epoch))
 
 
 def _stack(examples):

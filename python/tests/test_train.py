@@ -214,6 +214,7 @@ def test_loader():
     assert loader.plan(0) == loader.plan(0) != loader.plan(1)
     assert sorted(i for batch in loader.plan(5) for i in batch) == list(range(10))
     assert [len(batch) for batch in loader] == [4, 4, 2] and len(loader) == 3
+    assert list(loader) == loader.plan(1) and list(loader) == loader.plan(2)
     assert list(tape.train.Loader(list(range(5)), 2, shuffle=False, drop_last=True)) == [[0, 1], [2, 3]]
     (batch,) = tape.train.Loader([tape.tensor([1, 2]), tape.tensor([3, 4])], 2, shuffle=False)
     assert batch.tolist() == [[1, 2], [3, 4]]

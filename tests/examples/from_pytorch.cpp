@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 #include <tapeformer.h>
 
+#include <filesystem>
 #include <iostream>
+
+#include "tests/support/temporary_folder.h"
 
 namespace tape {
 namespace {
@@ -97,6 +100,34 @@ TEST(FromPyTorch, TrainingCompiles) {
   adamw.state_dict(), adamw.load_state_dict(adamw.state_dict());
   manual_seed(1), kernels::set_num_threads(2);
   const MatmulPrecisionScope precision(MatmulPrecision::medium);
+}
+
+TEST(FromPyTorch, FilesAndTextsCompile) {
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  Net model;
+  model.save("model.safetensors");
+  model.load("model.safetensors");
+  if (!devices().gpus.empty()) model.to(cuda), ones({2, 3}, cuda);
+
+  const int64_t examples = 100;
+  const auto collate = [](const std::vector<int64_t>& indices) { return from_vector(indices); };
+  train::Loader<Tensor> loader({.plan = train::shuffled_batches(examples, 32), .collate = collate});
+  for (int step = 0; step < 100; ++step) loader.next();
+
+  const std::vector<std::string> lines{"low low low lower lowest", "new newer newest"};
+  const auto trained = text::train_byte_level_bpe(lines, {.vocab_size = 262});
+  models::Gpt gpt({.vocab = 262, .d_model = 16, .layers = 1, .heads = 2, .max_length = 32});
+  trained->save("mine");
+  models::save("mine", gpt);
+  const auto loaded = models::load<models::CausalLM>("mine");
+  const auto tokenizer = text::load_tokenizer("mine");
+  const std::string text = "low new";
+  const std::vector<int64_t> ids = tokenizer->encode(text).ids;
+  tokenizer->encode(text), tokenizer->decode(ids);
+  models::generate(*loaded, {ids}, {.sampling = {.top_k = 50}, .max_new_tokens = 20});
+  std::filesystem::current_path(before);
 }
 
 }  // namespace

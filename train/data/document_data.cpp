@@ -94,9 +94,7 @@ text::BatchOptions DocumentData::batching(int64_t rows) const {
 
 EpochPlan DocumentData::plan(int64_t epoch) const {
   if (!options_.pack) return text::plan_batches(train_.lengths, batching(options_.batch), options_.seed, epoch).batches;
-  text::ShuffledBatches batches = text::plan_shuffled(std::ssize(train_.rows), options_.batch, options_.seed, epoch);
-  const int64_t count = batches.size();
-  return {count, [batches = std::move(batches)](int64_t batch) { return batches[batch]; }};
+  return shuffled_batches(std::ssize(train_.rows), options_.batch, options_.seed)(epoch);
 }
 
 /// One part per row, padded at the end. Padding is not attended to and has no loss.

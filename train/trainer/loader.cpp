@@ -10,12 +10,22 @@
 
 #include "autograd/tape/scope.h"
 #include "base/error.h"
+#include "text/batch_plan.h"
 
 namespace tape::train {
 
 EpochPlan::EpochPlan(std::vector<std::vector<int64_t>> batches)
     : count_(std::ssize(batches)),
       make_([all = std::move(batches)](int64_t batch) { return all[static_cast<size_t>(batch)]; }) {}
+
+Plan shuffled_batches(int64_t examples, int64_t batch, uint64_t seed) {
+  if (batch < 1) raise(ErrorKind::config, "shuffled_batches: batch must be at least 1, got {}", batch);
+  return [=](int64_t epoch) -> EpochPlan {
+    text::ShuffledBatches batches = text::plan_shuffled(examples, batch, seed, epoch);
+    const int64_t count = batches.size();
+    return {count, [batches = std::move(batches)](int64_t index) { return batches[index]; }};
+  };
+}
 
 /// Makes the batch at any position. Not thread-safe.
 class BatchSource::Maker {

@@ -39,6 +39,10 @@ class EpochPlan {
 /// exact resume requests them again.
 using Plan = std::function<EpochPlan(int64_t epoch)>;
 
+/// All examples in batches, in a new random order each epoch, which depends on (seed, epoch); the last batch of an
+/// epoch may be smaller. Throws Error (config) unless batch is at least 1.
+Plan shuffled_batches(int64_t examples, int64_t batch, uint64_t seed = 1);
+
 /// The part of a Loader that is independent of the batch type.
 class BatchSource {
  public:

@@ -30,9 +30,9 @@ struct Given {
   optim::Adam adam{model.parameters(), {.lr = 1e-3}};
   optim::AdamW adamw{model.parameters(), {.lr = 1e-3}};
   optim::CosineSchedule schedule{adam, {.warmup = 100, .total = 8000}};
-  std::function<std::vector<std::vector<int64_t>>(int64_t)> plan;
+  int64_t examples = 1000;
   std::function<Batch(const std::vector<int64_t>&)> make_batch;
   std::function<train::BatchLoss(const Batch&)> learn;
   std::function<train::Evaluation()> evaluate;
-  train::Loader<Batch> loader{{.plan = plan, .collate = make_batch}};
+  train::Loader<Batch> loader{{.plan = train::shuffled_batches(examples, 32), .collate = make_batch}};
 };

@@ -1,5 +1,6 @@
 #include "train/trainer/loader.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -33,6 +34,24 @@ TEST(Loader, FollowsThePlanEpochAfterEpoch) {
     Loader<Indices> loader({.plan = plan, .collate = same, .prefetch = prefetch});
     EXPECT_EQ(firsts(loader, 9), (Indices{0, 1, 100, 101, 102, 200, 201, 300, 301})) << "prefetch " << prefetch;
   }
+}
+
+TEST(Loader, ShufflesAllExamplesAgainInEachEpoch) {
+  Loader<Indices> loader({.plan = shuffled_batches(10, 4, 3), .collate = same});
+  std::vector<Indices> epochs(2);
+  for (Indices& epoch : epochs)
+    for (const size_t size : {4, 4, 2}) {
+      const Indices batch = loader.next();
+      EXPECT_EQ(batch.size(), size);
+      epoch.insert(epoch.end(), batch.begin(), batch.end());
+    }
+  EXPECT_NE(epochs[0], epochs[1]);
+  for (Indices& epoch : epochs) {
+    std::sort(epoch.begin(), epoch.end());
+    EXPECT_EQ(epoch, (Indices{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  }
+  EXPECT_NE(shuffled_batches(10, 4, 3)(0)[0], shuffled_batches(10, 4, 4)(0)[0]);
+  EXPECT_TAPE_ERROR(shuffled_batches(10, 0), ErrorKind::config, "shuffled_batches: batch must be at least 1, got 0");
 }
 
 TEST(Loader, HasThePositionOfTheNextBatch) {

@@ -35,7 +35,7 @@ Mask uniform_if_all_hidden(const Mask& mask, DType dtype) {
   if (!reading_waits(hidden.device()) && !any(hidden).item<bool>()) return mask;
   // Low enough that a score added to it is rounded away.
   constexpr double kLowest = std::numeric_limits<float>::lowest();
-  const TensorOptions like(dtype, kept.device());
+  const TensorOptions like(compute_dtype(dtype), kept.device());  // infinite in f16 and bf16
   const Tensor lowest = where(hidden, full(hidden.shape(), kLowest, like), zeros(hidden.shape(), like));
   Mask even = mask.structure() & Mask::keep(logical_or(kept, hidden)) & Mask::additive(lowest);
   return mask.bias().defined() ? even & Mask::additive(mask.bias()) : even;

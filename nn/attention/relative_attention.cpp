@@ -31,9 +31,7 @@ struct RelativeCall {
 };
 
 Mask without_added(const Mask& mask) {
-  Mask hidden = mask.keep_mask().defined() ? Mask::keep(mask.keep_mask()) : Mask();
-  if (const auto offset = mask.causal_offset()) hidden = hidden & Mask::causal(*offset);
-  return hidden;
+  return mask.keep_mask().defined() ? mask.structure() & Mask::keep(mask.keep_mask()) : mask.structure();
 }
 
 /// `in` holds query, key and value [B, H, T, D] and the mask's bias.

@@ -316,8 +316,27 @@ class Children {
   Child<M>& operator[](int64_t i) { return *children_[place(i)]; }
   const Child<M>& operator[](int64_t i) const { return *children_[place(i)]; }
   /// @}
+  /// For loops: for (auto& layer : layers) x = layer(x);
+  /// @{
+  auto begin() { return Each<Child<M>, typename List::iterator>{children_.begin()}; }
+  auto begin() const { return Each<const Child<M>, typename List::const_iterator>{children_.begin()}; }
+  auto end() { return Each<Child<M>, typename List::iterator>{children_.end()}; }
+  auto end() const { return Each<const Child<M>, typename List::const_iterator>{children_.end()}; }
+  /// @}
 
  private:
+  using List = std::vector<std::unique_ptr<Child<M>>>;
+  template <class C, class Place>
+  struct Each {
+    Place place;
+    C& operator*() const { return **place; }
+    Each& operator++() {
+      ++place;
+      return *this;
+    }
+    bool operator==(const Each&) const = default;
+  };
+
   template <class... A>
   void add(int64_t count, const A&... arguments) {
     if (count < 0) raise(ErrorKind::config, "{}: the number of modules must not be negative, got {}", name_, count);
@@ -330,7 +349,7 @@ class Children {
 
   Module* owner_;
   std::string name_;
-  std::vector<std::unique_ptr<Child<M>>> children_;
+  List children_;
 };
 
 }  // namespace tape::nn

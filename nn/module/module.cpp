@@ -2,12 +2,16 @@
 
 #include <cxxabi.h>
 
+#include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "autograd/io/safetensors.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/product/packed_weight.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/graph.h"
 #include "autograd/tape/op.h"
 #include "base/short_list.h"
@@ -22,6 +26,13 @@ std::string joined(const std::string& prefix, const std::string& name) {
 /// Gives every handle of one tensor the same new values.
 void replace(Tensor& tensor, const Tensor& values) {
   if (!tensor.is(values)) tensor.set_data(values.detach());
+}
+
+/// Whether two tensors of one shape have the same values, NaN included.
+bool has_same_values(const Tensor& a, const Tensor& b) {
+  if (a.is(b)) return true;
+  const Tensor x = a.detach().to(cpu), y = b.detach().to(cpu);
+  return all(logical_or(eq(x, y), logical_and(ne(x, x), ne(y, y)))).item<bool>();
 }
 
 /// Gives every parameter and buffer the values that `converted` returns for it.
@@ -122,56 +133,78 @@ int64_t Module::trainable_parameter_count() const {
 
 StateDict Module::state_dict() const {
   StateDict state;
-  for (const NamedTensor& named : named_parameters()) state.emplace(named.name, named.tensor);
+  const auto add = [&](const std::string& name, const Tensor& tensor) {
+    if (!state.emplace(name, tensor).second)
+      raise(ErrorKind::config, "state_dict: {} has two tensors of the name \"{}\"; rename a part whose name has a dot",
+            type_name(), name);
+  };
+  for (const NamedTensor& named : named_parameters()) add(named.name, named.tensor);
   visit([&](const std::string& name, const Entry& entry) {
-    if (entry.buffer && entry.buffer->defined() && entry.persistent) state.emplace(name, *entry.buffer);
+    if (entry.buffer && entry.buffer->defined() && entry.persistent) add(name, *entry.buffer);
   });
   return state;
 }
 
 LoadReport Module::load_state_dict(const StateDict& state, const LoadOptions& options) {
   const StateDict own = state_dict();
-  std::unordered_set<std::string> other_names;  // of tied parameters and shared modules: accepted but not required
+  std::unordered_map<const TensorImpl*, std::vector<std::string>> names;  // several of tied tensors and shared modules
+  for (const auto& [name, tensor] : own) names[tensor.ref().get()].push_back(name);
   const auto note_name = [&](const std::string& name, const Entry& entry) {
     const Tensor* const tensor = entry.parameter ? entry.parameter : entry.persistent ? entry.buffer : nullptr;
-    if (tensor && tensor->defined() && !own.contains(name)) other_names.insert(name);
+    if (tensor && tensor->defined() && !own.contains(name)) names.at(tensor->ref().get()).push_back(name);
   };
   visit("", note_name, nullptr);
   LoadReport report;
   std::vector<std::string> problems;
   const auto note = [&problems](std::string line) { problems.push_back(std::move(line)); };
-  for (const auto& [name, tensor] : own) {
-    const auto given = state.find(name);
-    if (given == state.end()) {
-      report.missing.push_back(name);
-      if (options.strict) note(fmt::format("missing: \"{}\" {}", name, to_string(tensor.shape())));
-    } else if (!(given->second.shape() == tensor.shape()))
-      note(fmt::format("shape: \"{}\" is {}, the model needs {}", name, to_string(given->second.shape()),
-                       to_string(tensor.shape())));
-    else if (is_floating(given->second.dtype()) != is_floating(tensor.dtype()))
-      note(fmt::format("dtype: \"{}\" is {}, the model needs {}", name, to_string(given->second.dtype()),
-                       to_string(tensor.dtype())));
+  std::set<std::string> known;
+  StateDict given;  // by the names of `own`
+  for (const auto& [first, tensor] : own) {
+    const std::vector<std::string>& all = names.at(tensor.ref().get());
+    if (first != all.front()) continue;
+    bool missing = true;
+    for (const std::string& name : all) {
+      const auto found = state.find(name);
+      if (found == state.end()) continue;
+      missing = false;
+      known.insert(name);
+      const Tensor& value = found->second;
+      if (!(value.shape() == tensor.shape()))
+        note(fmt::format("shape: \"{}\" is {}, the model needs {}", name, to_string(value.shape()),
+                         to_string(tensor.shape())));
+      else if (is_floating(value.dtype()) != is_floating(tensor.dtype()))
+        note(fmt::format("dtype: \"{}\" is {}, the model needs {}", name, to_string(value.dtype()),
+                         to_string(tensor.dtype())));
+      else if (const auto [taken, is_first] = given.emplace(first, value);
+               !is_first && !has_same_values(taken->second, value)) {
+        report.unexpected.push_back(name);
+        if (options.strict) note(fmt::format("tied: \"{}\" is \"{}\" in the model, but has other values", name, first));
+      }
+    }
+    if (!missing) continue;
+    report.missing.push_back(first);
+    if (options.strict) note(fmt::format("missing: \"{}\" {}", first, to_string(tensor.shape())));
   }
   for (const auto& [name, tensor] : state) {
-    if (own.contains(name) || other_names.contains(name)) continue;
+    if (known.contains(name)) continue;
     report.unexpected.push_back(name);
     if (options.strict) note(fmt::format("unexpected: \"{}\" {}", name, to_string(tensor.shape())));
   }
   if (!problems.empty())
     raise(ErrorKind::format, "load_state_dict: {} does not fit:\n  {}", type_name(), short_list(problems, "\n  "));
   const NoGrad no_grad;
-  for (const auto& [name, tensor] : own) {
-    const auto given = state.find(name);
-    if (given == state.end()) continue;
-    Tensor target = tensor;
-    target.copy_(given->second);
-  }
+  for (const auto& [name, value] : given) Tensor(own.at(name)).copy_(value);
   return report;
 }
 
 void Module::save(const std::string& path) const { save_safetensors(path, state_dict()); }
 LoadReport Module::load(const std::string& path, const LoadOptions& options) {
-  return load_state_dict(load_safetensors(path).tensors, options);
+  const StateDict state = load_safetensors(path).tensors;
+  try {
+    return load_state_dict(state, options);
+  } catch (const Error& error) {
+    raise(error.kind(), "{}: {}", path, error.what());
+  }
 }
 
 void Module::train(bool training) {

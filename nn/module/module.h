@@ -72,11 +72,13 @@ class Module : NonCopyable {
   int64_t parameter_count() const;            ///< number of values in parameters()
   int64_t trainable_parameter_count() const;  ///< number of values in trainable_parameters()
 
-  /// Returns the parameters and persistent buffers. The tensors share the module's storage.
+  /// Returns the parameters and persistent buffers. The tensors share the module's storage. Throws Error (config) if
+  /// two have the same name, as "norm" in a part "encoder" and a part "encoder.norm".
   StateDict state_dict() const;
-  /// Copies values into the module's tensors, converting between f32 and f64. If anything does not fit, throws one
-  /// Error (format) that lists every missing, unexpected and misshapen entry, and changes nothing. If not strict, only
-  /// a wrong shape or kind of dtype is an error, and tensors without a value keep theirs.
+  /// Copies values into the module's tensors, converting between f32 and f64. A tied tensor takes its values under any
+  /// of its names. If anything does not fit, throws one Error (format) that lists every missing, unexpected and
+  /// misshapen entry, and different values for one tied tensor, and changes nothing. If not strict, only a wrong shape
+  /// or kind of dtype is an error, and tensors without a value keep theirs.
   LoadReport load_state_dict(const StateDict& state, const LoadOptions& options = {});
   /// Saves state_dict() to a safetensors file.
   void save(const std::string& path) const;
@@ -135,8 +137,10 @@ class Module : NonCopyable {
   /// Throws what register_module() throws for a child that contains this module.
   void check_child(const std::string& name, Module& child) const;
   /// @}
-  /// Unregisters and releases such a part. Throws Error (config) if there is none of this name.
+  /// Unregisters and releases such a part. Throws Error (config) if there is none of this name, or if it is_member().
   void unregister(std::string_view name);
+  /// Whether a part of this name is declared as a member.
+  bool is_member(std::string_view name) const;
   /// Returns the parts of this module itself by name, without those of its children.
   /// @{
   std::vector<std::pair<std::string, Module*>> named_children() const;

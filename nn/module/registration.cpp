@@ -31,9 +31,17 @@ void Module::register_module(const std::string& name, std::shared_ptr<Module> ch
   module.name_parameters();
 }
 
+bool Module::is_member(std::string_view name) const {
+  const auto found = std::ranges::find(entries_, name, &Entry::name);
+  return found != entries_.end() && !found->owned;
+}
+
 void Module::unregister(std::string_view name) {
-  const auto found = std::ranges::find_if(entries_, [&](const Entry& e) { return e.name == name && e.owned; });
+  const auto found = std::ranges::find(entries_, name, &Entry::name);
   if (found == entries_.end()) raise(ErrorKind::config, "unregister: {} has no part \"{}\"", type_name(), name);
+  if (is_member(name))
+    raise(ErrorKind::config, "unregister: \"{}\" is a member of the C++ class {} and cannot be replaced or removed",
+          name, type_name());
   entries_.erase(found);
 }
 

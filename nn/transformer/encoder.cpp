@@ -106,7 +106,8 @@ Tensor Encoder::forward_cached(const Tensor& x, EncoderCache& cache, const Mask&
   // Resolved here, so that all layers share one rotation table.
   const int64_t past = cache.empty() ? 0 : cache.front().length();
   const Positions here = positions.or_starting_at(past);
-  const Mask seen = RelativeBias::combine_with(mask, relative_bias, x.size(1), past);
+  const Mask seen = RelativeBias::combine_with(relative_bias ? uniform_if_all_hidden(mask, x.dtype()) : mask,
+                                               relative_bias, x.size(1), past);
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i)
     h = layers[i].call(&EncoderLayer::forward_cached, h, cache[static_cast<size_t>(i)], seen, here);

@@ -83,6 +83,7 @@ double mean_loss(const std::vector<LossSum>& losses) {
 Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options)
     : model_(model), optimizer_(optimizer), options_(std::move(options)) {
   check(options_);
+  model.state_dict();  // fails for two tensors of one name, of which a checkpoint would lose one
   folder_ = options_.folder;
   if (!folder_ && !options_.out.empty()) folder_ = open_run_folder(options_.ranks, options_.out, options_.start);
 }

@@ -165,7 +165,8 @@ Tensor triplet_margin_loss(const Tensor& given_anchor, const Tensor& given_posit
   return reduced(in_compute_dtype(losses, anchor, positive, negative), o.reduction);
 }
 
-Tensor info_nce(const Tensor& queries, const Tensor& keys, const InfoNceOptions& options) {
+Tensor info_nce(const Tensor& given_queries, const Tensor& given_keys, const InfoNceOptions& options) {
+  const Tensor queries = loss_operand(given_queries), keys = loss_operand(given_keys);
   check_same_dtype("info_nce", queries, keys);
   check_floating("info_nce", queries);
   const bool matrices = queries.rank() == 2 && keys.rank() == 2;

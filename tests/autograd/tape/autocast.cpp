@@ -76,6 +76,8 @@ TEST(Autocast, ComputesLossesInF32) {
   EXPECT_EQ(bce_with_logits_loss(logits, abs(sin(other))).dtype(), f32);
   EXPECT_EQ(gaussian_nll_loss(logits, other, abs(other) + 1).dtype(), f32);
   EXPECT_EQ(triplet_margin_loss(logits, other, -other).dtype(), f32);
+  EXPECT_EQ(info_nce(logits, logits).dtype(), f32);
+  EXPECT_TRUE(tensors_equal(info_nce(logits, other), info_nce(cast(logits, f32), other)));
   const Tensor x = randn({4, 3}), weight = randn({5, 3});
   const Tensor fused = linear_cross_entropy(x, weight, {}, target, {}, 2);
   EXPECT_EQ(fused.dtype(), f32);

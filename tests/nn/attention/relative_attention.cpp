@@ -62,6 +62,18 @@ TEST(RelativeAttention, ReturnsZeroForAQueryWithoutVisibleKeys) {
   EXPECT_EQ(largest(layer.key_positions.grad()), 0);
 }
 
+TEST(RelativeAttention, LooksNoFurtherThanAWindow) {
+  RelativeAttention layer(4, 2);
+  const Tensor x = randn({2, 5, 4});
+  const Mask window = Mask::window(1, 0), padding = Mask::padding(tensor({{1, 1, 1, 1, 0}, {1, 1, 1, 1, 1}}, i64), 0);
+  for (const Mask& mask : {window, window & padding, Mask::causal() & padding}) {
+    const AttentionResult result = layer.with_weights(x, x, x, mask),
+                          expected = layer.with_weights(x, x, x, Mask::keep(mask.to_tensor(5, 5)));
+    EXPECT_TRUE(tensors_equal(result.weights, expected.weights));
+    EXPECT_TRUE(tensors_equal(result.output, expected.output));
+  }
+}
+
 TEST(RelativeAttention, AcceptsEmptyLengths) {
   RelativeAttention layer(4, 2);
   const Tensor none = zeros({2, 0, 4});

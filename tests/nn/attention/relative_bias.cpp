@@ -74,6 +74,17 @@ TEST(UniformIfAllHidden, GivesUniformWeightsOnlyToFullyHiddenRows) {
   EXPECT_TRUE(tensors_near(both[0], attention.with_weights(x, x, x, biased).weights[0], 1e-6));
 }
 
+TEST(UniformIfAllHidden, HoldsInHalfPrecision) {
+  for (const DType dtype : {f16, bf16}) {
+    MultiHeadAttention attention(4, 2);
+    attention.to(dtype);
+    const Tensor x = randn({1, 4, 4}).to(dtype);
+    const Mask mask = Mask::padding(zeros({1, 4}, i64), 0);
+    const Tensor spread = attention.with_weights(x, x, x, uniform_if_all_hidden(mask, dtype)).weights;
+    EXPECT_TRUE(tensors_equal(spread.to(f32), full({1, 2, 4, 4}, 0.25))) << to_string(dtype);
+  }
+}
+
 TEST(RelativeBias, PrintsItsSettings) {
   EXPECT_EQ(RelativeBias(2).settings(), "2 heads, 32 buckets, distances up to 128");
   EXPECT_EQ(RelativeBias(2, {.buckets = 8, .max_distance = 9, .direction = RelativeDirection::past}).settings(),

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <type_traits>
+#include <utility>
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
@@ -29,6 +30,21 @@ static_assert(requires(Child<Linear>& child) {
   child->weight;
   child->settings();
 });
+
+TEST(Children, AreVisitedByALoop) {
+  struct Stack : Layer<Stack> {
+    Children<Linear> layers{this, "layers", 3, 2, 2};
+    Tensor forward(Tensor x) {
+      for (auto& layer : layers) x = layer(x);
+      return x;
+    }
+  } stack;
+  const Tensor x = randn({1, 2});
+  EXPECT_TRUE(tensors_equal(stack(x), stack.layers[2](stack.layers[1](stack.layers[0](x)))));
+  int64_t count = 0;
+  for (const auto& layer : std::as_const(stack.layers)) count += layer->weight.size(0);
+  EXPECT_EQ(count, 6);
+}
 
 TEST(Child, AcceptsOptionsInBraces) {
   struct : Module {

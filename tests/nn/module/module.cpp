@@ -182,6 +182,32 @@ TEST(Module, IsSavedToAFileAndLoaded) {
   EXPECT_TRUE(tensors_equal(other.first->weight, model.first->weight.to(f64)));
 }
 
+TEST(Module, RefusesTwoTensorsOfOneName) {
+  struct Scaled : Layer<Scaled> {
+    Parameter scale{this, "scale", ones({2})};
+    Tensor forward(const Tensor& x) { return x * scale; }
+  };
+  struct ScaledTwice : Layer<ScaledTwice> {
+    Child<Scaled> inner{this, "inner"};
+    Parameter scale{this, "inner.scale", ones({2})};
+    Tensor forward(const Tensor& x) { return inner(x) * scale; }
+  } model;
+  EXPECT_TAPE_ERROR(
+      model.state_dict(), ErrorKind::config,
+      "state_dict: ScaledTwice has two tensors of the name \"inner.scale\"; rename a part whose name has a dot");
+}
+
+TEST(Module, NamesTheFileThatDoesNotFit) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "linear.safetensors";
+  Linear(2, 3).save(path);
+  Linear other(2, 4);
+  EXPECT_TAPE_ERROR(other.load(path), ErrorKind::format,
+                    path +
+                        ": load_state_dict: Linear does not fit:\n  shape: \"bias\" is [3], the model needs [4]\n"
+                        "  shape: \"weight\" is [3, 2], the model needs [4, 2]");
+}
+
 TEST(Module, ListsATiedParameterOnce) {
   const TemporaryFolder folder;
   const std::string path = folder / "tied.safetensors";
@@ -199,6 +225,21 @@ TEST(Module, ListsATiedParameterOnce) {
   StateDict both = model.state_dict();
   both["b.weight"] = both.at("a.weight");
   other.load_state_dict(both);
+  // Its values may have either name, but must be the same, of the right shape, under both.
+  const LoadReport report = other.load_state_dict({{"b.weight", full({3, 3}, 7)}}, {.strict = false});
+  EXPECT_EQ(report.missing, Names{"a.bias"});
+  EXPECT_TRUE(report.unexpected.empty());
+  EXPECT_TRUE(tensors_equal(other.a->weight, full({3, 3}, 7)));
+  both["b.weight"] = ones({3, 3});
+  EXPECT_TAPE_ERROR(other.load_state_dict(both), ErrorKind::format,
+                    "load_state_dict: Tied does not fit:\n  tied: \"b.weight\" is \"a.weight\" in the model, but has "
+                    "other values");
+  EXPECT_EQ(other.load_state_dict(both, {.strict = false}).unexpected, Names{"b.weight"});
+  EXPECT_TRUE(tensors_equal(other.b->weight, model.a->weight));
+  both["b.weight"] = ones({9, 9});
+  EXPECT_TAPE_ERROR(other.load_state_dict(both), ErrorKind::format,
+                    "load_state_dict: Tied does not fit:\n  shape: \"b.weight\" is [9, 9], the model needs [3, 3]");
+  both.erase("b.weight");
   both["b.bias"] = ones({3});  // there is no such bias: an absent parameter accepts no value
   EXPECT_TAPE_ERROR(other.load_state_dict(both), ErrorKind::format,
                     "load_state_dict: Tied does not fit:\n  unexpected: \"b.bias\" [3]");

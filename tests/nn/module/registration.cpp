@@ -53,6 +53,11 @@ TEST(Registration, UnregisteringReleasesThePart) {
   EXPECT_EQ(inner.use_count(), 1);
   EXPECT_TRUE(module.named_children().empty());
   EXPECT_TAPE_ERROR(module.unregister("inner"), ErrorKind::config, "unregister: Empty has no part \"inner\"");
+  Linear layer(2, 3);
+  EXPECT_TRUE(layer.is_member("bias"));
+  EXPECT_FALSE(layer.is_member("other"));
+  EXPECT_TAPE_ERROR(layer.unregister("bias"), ErrorKind::config,
+                    "unregister: \"bias\" is a member of the C++ class Linear and cannot be replaced or removed");
 }
 
 TEST(Registration, ANameIsTakenOnce) {

@@ -117,6 +117,9 @@ TEST(Encoder, AddsARelativeBiasInEveryLayer) {
   for (const auto& [first, last] : {std::pair<int64_t, int64_t>{0, 2}, {2, 3}, {3, 5}})
     parts.push_back(encoder.forward_cached(slice(x, 1, {.start = first, .end = last}), cache));
   EXPECT_TRUE(tensors_near(cat(parts, 1), encoder(x, Mask::causal()), 1e-12));
+  const Mask nothing = Mask::padding(zeros({2, 5}, i64), 0);
+  cache = encoder.init_cache();
+  EXPECT_TRUE(tensors_near(encoder.forward_cached(x, cache, nothing), encoder(x, Mask::causal() & nothing), 1e-12));
 }
 
 TEST(Encoder, HasAFinalNormIfPreNorm) {

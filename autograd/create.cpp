@@ -1,5 +1,6 @@
 #include "autograd/create.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -77,10 +78,13 @@ Tensor arange(double start, double end, double step, const TensorOptions& option
 
 Tensor linspace(double start, double end, int64_t count, const TensorOptions& options) {
   if (count < 0) raise(ErrorKind::config, "linspace: count must not be negative, got {}", count);
+  if (!std::isfinite(start) || !std::isfinite(end))
+    raise(ErrorKind::config, "linspace: start and end must be finite, got {} and {}", start, end);
   Tensor x = empty({count}, {options.dtype, cpu});
   dispatch_floating("linspace", options.dtype, [&]<class T>(T) {
     T* values = static_cast<T*>(x.raw());
-    const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0;
+    const double steps = static_cast<double>(std::max<int64_t>(count - 1, 1));
+    const double step = std::isfinite(end - start) ? (end - start) / steps : end / steps - start / steps;
     for (int64_t i = 0; i < count; ++i)
       values[i] = static_cast<T>(i + 1 == count && count > 1 ? end : start + step * static_cast<double>(i));
   });

@@ -28,7 +28,7 @@ Tensor arange(double start, double end, double step = 1, const TensorOptions& op
 inline Tensor arange(int64_t end, const TensorOptions& options = i64) {
   return arange(0, static_cast<double>(end), 1, options);
 }
-/// `count` evenly spaced values from start to end, both inclusive.
+/// `count` evenly spaced values from start to end, both inclusive. Throws Error (config) unless both are finite.
 Tensor linspace(double start, double end, int64_t count, const TensorOptions& options = {});
 /// The identity matrix [n, n].
 Tensor eye(int64_t n, const TensorOptions& options = {});

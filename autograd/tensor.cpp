@@ -63,6 +63,12 @@ Number Tensor::only_value() const {
   });
 }
 
+void Tensor::refuse_undefined() {
+  raise(
+      ErrorKind::graph,
+      "the tensor is undefined: nothing was assigned to it, it was moved from, or it is a gradient before backward()");
+}
+
 void Tensor::refuse_host_access() const {
   raise(ErrorKind::device, "data: the tensor {} is on {}; use .to(cpu)", to_string(shape()), to_string(device()));
 }

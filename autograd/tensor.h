@@ -260,9 +260,9 @@ class Tensor {
   /// (dtype) if gradients are required and the new values are integers or bool.
   void set_data(const Tensor& values);
 
-  /// Throws std::logic_error for an undefined tensor.
+  /// Throws Error (graph) for an undefined tensor.
   TensorImpl& impl() const {
-    TAPE_ASSERT(impl_);
+    if (!impl_) refuse_undefined();
     return *impl_;
   }
   /// The shared state itself; null for an undefined tensor.
@@ -270,6 +270,7 @@ class Tensor {
 
  private:
   void check_type(DType asked) const;
+  [[noreturn]] static void refuse_undefined();
   [[noreturn]] void refuse_host_access() const;
   /// This tensor if it is on the CPU, else a copy there, without history.
   Tensor on_host() const;

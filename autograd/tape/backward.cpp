@@ -162,6 +162,9 @@ void BackwardPass::run_hooks(Node& node, Tensors& gradients) {
         raise(ErrorKind::shape, "hook: the gradient of '{}' is {} {}, the hook returned {} {}", node.name(),
               to_string(node.outputs[i].dtype), to_string(node.outputs[i].shape), to_string(replaced.dtype()),
               to_string(replaced.shape()));
+      if (replaced.device() != node.outputs[i].device)
+        raise(ErrorKind::device, "hook: the gradient of '{}' is on {}, the hook returned one on {}", node.name(),
+              to_string(node.outputs[i].device), to_string(replaced.device()));
       gradients[i] = replaced;
     }
   }
@@ -233,6 +236,9 @@ void BackwardPass::replay(Node& node, const Tensors& gradients) {
       raise(ErrorKind::shape, "backward of '{}': the gradient of input {} is {} {}, the input is {} {}", node.name(), i,
             to_string(results[i].dtype()), to_string(results[i].shape()), to_string(target.dtype),
             to_string(target.shape));
+    if (results[i].device() != target.device)
+      raise(ErrorKind::device, "backward of '{}': the gradient of input {} is on {}, the input is on {}", node.name(),
+            i, to_string(results[i].device()), to_string(target.device));
     if (!(results[i].shape() == target.shape)) results[i] = sum_to(results[i], target.shape);
     add(edge.node, edge.output, std::move(results[i]), extended[i]);
   }
@@ -272,7 +278,7 @@ void BackwardPass::run() {
               node->name());
       if (node->segment)
         expand(*node, work.gradients);
-      else
+      else if (leads_to_needed(*node))  // inputs may have been frozen since
         replay(*node, work.gradients);
     } catch (Error& error) {
       if (node->trace) error.set_module_path(node->trace->module_path);
@@ -297,6 +303,9 @@ Tensor seed_for(const char* operation, const Tensor& output, const Tensor& given
   if (!(given.shape() == output.shape()) || given.dtype() != output.dtype())
     raise(ErrorKind::shape, "{}: the seed is {} {}, the output is {} {}", operation, to_string(given.dtype()),
           to_string(given.shape()), to_string(output.dtype()), to_string(output.shape()));
+  if (given.device() != output.device())
+    raise(ErrorKind::device, "{}: the seed is on {}, the output is on {}", operation, to_string(given.device()),
+          to_string(output.device()));
   return given;
 }
 

@@ -21,6 +21,9 @@ void check_directions(const char* operation, const char* what, const Tensors& in
     if (t.shape() != x.shape() || t.dtype() != x.dtype())
       raise(ErrorKind::shape, "{}: {} {} is {} {}, the input is {} {}", operation, what, i, to_string(t.dtype()),
             to_string(t.shape()), to_string(x.dtype()), to_string(x.shape()));
+    if (t.device() != x.device())
+      raise(ErrorKind::device, "{}: {} {} is on {}, the input is on {}", operation, what, i, to_string(t.device()),
+            to_string(x.device()));
   }
 }
 
@@ -48,6 +51,9 @@ Vjp vjp(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs, c
     raise(v.defined() ? ErrorKind::shape : ErrorKind::graph, "vjp: the function returned {} {}, v is {}",
           to_string(y.dtype()), to_string(y.shape()),
           v.defined() ? fmt::format("{} {}", to_string(v.dtype()), to_string(v.shape())) : "missing");
+  if (v.defined() && v.device() != y.device())
+    raise(ErrorKind::device, "vjp: v is on {}, the value of the function is on {}", to_string(v.device()),
+          to_string(y.device()));
   const Tensor weights = v.defined() ? v.detach() : ones(y.shape(), y.options());
   return {y.detach(), leaves.scatter_to_inputs(weighted_gradients({y}, {weights}, leaves.x))};
 }

@@ -28,7 +28,11 @@ TEST(Tensor, SupportsOnlyDefinedIfUndefined) {
   const Tensor x;
   EXPECT_FALSE(x.defined());
   EXPECT_FALSE(x.requires_grad());
-  EXPECT_THROW(x.shape(), std::logic_error);
+  constexpr const char* kUndefined =
+      "the tensor is undefined: nothing was assigned to it, it was moved from, or it is a gradient before backward()";
+  EXPECT_TAPE_ERROR(x.shape(), ErrorKind::graph, kUndefined);
+  EXPECT_TAPE_ERROR(x + ones({2}), ErrorKind::graph, kUndefined);
+  EXPECT_TAPE_ERROR(ones({2}).requires_grad_().grad().item(), ErrorKind::graph, kUndefined);
 }
 
 TEST(Tensor, SharesStorageBetweenHandlesButNotClones) {

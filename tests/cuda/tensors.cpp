@@ -18,6 +18,7 @@
 #include "autograd/ops/reduce/product.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/op.h"
+#include "autograd/transforms/derivatives.h"
 #include "nn/linear.h"
 #include "nn/sequential.h"
 #include "optim/adam.h"
@@ -95,6 +96,25 @@ TEST_F(CudaTensors, RefuseOperandsOnDifferentDevices) {
                     "add: operands are on different devices: cuda and cpu; move one with to()");
   EXPECT_TAPE_ERROR(matmul(ones({2, 2}), ones({2, 2}, cuda)), ErrorKind::device,
                     "matmul: operands are on different devices: cpu and cuda; move one with to()");
+}
+
+TEST_F(CudaTensors, RefuseGradientsOnAnotherDevice) {
+  const Tensor x = ones({2}, cuda).requires_grad_();
+  Tensor y = x * 2;
+  EXPECT_TAPE_ERROR(backward({y}, {ones({2})}), ErrorKind::device,
+                    "backward: the seed is on cpu, the output is on cuda");
+  y.register_hook([](const Tensor& gradient) { return gradient.to(cpu); });
+  EXPECT_TAPE_ERROR(sum(y).backward(), ErrorKind::device,
+                    "hook: the gradient of 'affine' is on cuda, the hook returned one on cpu");
+  const auto wrong = [](const BackwardContext& c) -> Tensors { return {c.grad().to(cpu)}; };
+  EXPECT_TAPE_ERROR(sum(custom(
+                            "same", {x}, [](const Tensors& in) { return in[0] * 1; }, wrong))
+                        .backward(),
+                    ErrorKind::device, "backward of 'same': the gradient of input 0 is on cpu, the input is on cuda");
+  const auto twice = [](const Tensors& in) { return in[0] * 2; };
+  EXPECT_TAPE_ERROR(vjp(twice, {x}, ones({2})), ErrorKind::device,
+                    "vjp: v is on cpu, the value of the function is on cuda");
+  EXPECT_TAPE_ERROR(jvp(twice, {x}, {ones({2})}), ErrorKind::device, "jvp: tangent 0 is on cpu, the input is on cuda");
 }
 
 TEST_F(CudaTensors, AreCreatedOnTheDeviceOfTheScope) {

@@ -19,7 +19,7 @@ template <class T>
 __device__ T gelu_slope(T x) {
   if (sizeof(T) == sizeof(float)) x = x > 15 ? T(15) : x < -15 ? T(-15) : x;
   const T density = exp(T(-0.5) * x * x) * T(kInverseSqrt2Pi);
-  return T(0.5) * erfc(x * T(-kSqrtHalf)) + (fabs(x) < 40 ? x * density : 0 * x);
+  return T(0.5) * erfc(x * T(-kSqrtHalf)) + (fabs(x) > 40 ? T(0) : x * density);
 }
 
 /// x/2 (1 + tanh(u)) = x / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3).
@@ -47,7 +47,7 @@ __device__ T silu(T x) {
 template <class T>
 __device__ T silu_slope(T x) {
   const T s = sigmoid(x);
-  return s + silu(x) * (1 - s);
+  return s + silu(x > 40 ? T(40) : x) * (1 - s);  // avoids infinity times zero
 }
 
 /// x tanh(softplus(x)) = x w / (w + 2), w = e^x (e^x + 2).

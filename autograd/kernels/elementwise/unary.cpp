@@ -24,7 +24,7 @@ TAPE_INLINE V relu_slope(V y) {
 template <class V>
 TAPE_INLINE V silu_slope(V x) {
   const V s = sigmoid(x);
-  return s + silu(x) * (1 - s);
+  return s + silu(x > 40 ? V{} + 40 : x) * (1 - s);  // avoids infinity times zero
 }
 
 /// Derivative of x / (1 + exp(-2u)), with u as in gelu_tanh().

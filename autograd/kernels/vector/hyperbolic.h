@@ -41,7 +41,7 @@ TAPE_INLINE F64 coarse_expm1(F64 x) {
   return (e.p * e.r * e.r + e.r) * e.scale + (e.scale - 1.0);
 }
 
-TAPE_INLINE F32 log1p(F32 x) { return in_double(x, coarse_log1p); }
+TAPE_INLINE F32 log1p(F32 x) { return unless_zero(x, in_double(x, coarse_log1p)); }
 TAPE_EACH_LANE(log1p)
 TAPE_INLINE F32 log2(F32 x) {
   return in_double(x, [](F64 v) { return coarse_log(v) * 1.4426950408889634; });
@@ -51,7 +51,7 @@ TAPE_INLINE F32 log10(F32 x) {
   return in_double(x, [](F64 v) { return coarse_log(v) * 0.43429448190325183; });
 }
 TAPE_EACH_LANE(log10)
-TAPE_INLINE F32 expm1(F32 x) { return in_double(x, coarse_expm1); }
+TAPE_INLINE F32 expm1(F32 x) { return unless_zero(x, in_double(x, coarse_expm1)); }
 TAPE_EACH_LANE(expm1)
 /// 2^n 2^r with r = x - n in [-0.5, 0.5], which is exact: 1 + r log 2 + r^2 p(r), with p a minimax polynomial. Within 1
 /// ulp; this needs fused multiply-adds, so CPUs without them compute it in double.

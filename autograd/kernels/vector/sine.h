@@ -40,7 +40,7 @@ TAPE_INLINE F32 sine(F32 x) {
   return y;
 }
 
-TAPE_INLINE F32 sin(F32 x) { return sine<0>(x); }
+TAPE_INLINE F32 sin(F32 x) { return unless_zero(x, sine<0>(x)); }
 TAPE_EACH_LANE(sin)
 TAPE_INLINE F32 cos(F32 x) { return sine<1>(x); }
 TAPE_EACH_LANE(cos)
@@ -54,7 +54,7 @@ TAPE_INLINE F32 tan(F32 x) {
   if (__builtin_expect(any, false))
     for (int i = 0; i < kLanes<float>; ++i)
       if (large[i]) y[i] = __builtin_tanf(x[i]);
-  return y;
+  return unless_zero(x, y);
 }
 TAPE_EACH_LANE(tan)
 

@@ -32,6 +32,8 @@ TAPE_INLINE F64 absolute(F64 x) { return (F64)((I64)x & 0x7fffffffffffffff); }
 TAPE_INLINE F32 copy_sign(F32 size, F32 sign) {
   return (F32)(((I32)size & 0x7fffffff) | ((I32)sign & static_cast<int32_t>(0x80000000)));
 }
+/// y, or x where it is zero: odd functions keep its sign.
+TAPE_INLINE F32 unless_zero(F32 x, F32 y) { return x == 0.0F ? x : y; }
 TAPE_INLINE F32 power_of_two(I32 n) { return (F32)((n + 127) << 23); }
 
 /// exp(x) = 2^n exp(r), r = x - n ln 2 in [-0.35, 0.35] (Cephes expf): exp(r) = 1 + r + tail, summed by the caller so
@@ -139,7 +141,7 @@ TAPE_INLINE F32 tanh(F32 x) {
   p = p * s - 5.37397155531e-2F;
   p = p * s + 1.33314422036e-1F;
   p = p * s - 3.33332819422e-1F;
-  return size > 0.625F ? copy_sign(far, x) : p * s * x + x;
+  return size > 0.625F ? copy_sign(far, x) : unless_zero(x, p * s * x + x);
 }
 TAPE_EACH_LANE(tanh)
 
@@ -287,7 +289,7 @@ TAPE_INLINE F32 gelu_slope(F32 x) {
 TAPE_INLINE F64 gelu_slope(F64 x) {
   return each_lane(x, [](double v) {
     const double density = __builtin_exp(-0.5 * v * v) * 0.39894228040143268;
-    return 0.5 * __builtin_erfc(v * -0.70710678118654752) + (__builtin_fabs(v) < 40 ? v * density : 0 * v);
+    return 0.5 * __builtin_erfc(v * -0.70710678118654752) + (__builtin_fabs(v) > 40 ? 0 : v * density);
   });
 }
 TAPE_INLINE F64 gelu(F64 x) {

@@ -49,7 +49,7 @@ const UnaryOp mish_op({.name = "mish",
                        .formula = {.forward = "y{y} = x ⊙ t, t = tanh(ln(1 + exp x))",
                                    .backward = {"dx = dy ⊙ (t + x ⊙ sigmoid(x) ⊙ (1 − t²))"}}},
                       &kernels::UnaryKernels::mish, [](Context c) {
-                        const Tensor v = c.saved(0), t = tanh(softplus(v));
+                        const Tensor v = within_limits(c.saved(0)), t = tanh(softplus(v));
                         return c.grad() * (t + v * sigmoid(v) * (1 - square(t)));
                       });
 

@@ -86,7 +86,7 @@ const UnaryOp gelu_op({.name = "gelu",
                                    .backward = {"dx = dy ⊙ (Φ(x) + x ⊙ φ(x)), φ(x) = exp(−x²/2) / √(2π)"}},
                        .recompute = recompute_from_x<gelu>},
                       &UnaryKernels::gelu, [](Context c) {
-                        const Tensor v = c.saved(0);
+                        const Tensor v = within_limits(c.saved(0));
                         const Tensor cumulative = 0.5 * (1 + erf(v * (1 / std::numbers::sqrt2)));
                         const Tensor density = exp(-0.5 * square(v)) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
                         return c.grad() * (cumulative + v * density);
@@ -99,7 +99,7 @@ const UnaryOp gelu_tanh_op(
      .recompute = recompute_from_x<gelu_tanh>},
     &UnaryKernels::gelu_tanh, [](Context c) {
       constexpr double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, a = 0.044715;
-      const Tensor v = c.saved(0);
+      const Tensor v = within_limits(c.saved(0));
       const Tensor t = tanh(k * (v + a * pow(v, 3)));
       const Tensor slope = k * (1 + 3 * a * square(v));
       return c.grad() * (0.5 * (1 + t) + 0.5 * v * (1 - square(t)) * slope);
@@ -110,7 +110,7 @@ const UnaryOp silu_op({.name = "silu",
                                    .backward = {"dx = dy ⊙ s ⊙ (1 + x ⊙ (1 − s))"}},
                        .recompute = recompute_from_x<silu>},
                       &UnaryKernels::silu, [](Context c) {
-                        const Tensor v = c.saved(0);
+                        const Tensor v = within_limits(c.saved(0));
                         const Tensor s = sigmoid(v);
                         return c.grad() * (s * (1 + v * (1 - s)));
                       });
@@ -146,7 +146,10 @@ Tensor gelu(const Tensor& x) { return gelu_op(x); }
 Tensor gelu_tanh(const Tensor& x) { return gelu_tanh_op(x); }
 Tensor silu(const Tensor& x) { return silu_op(x); }
 Tensor clamp(const Tensor& x, double low, double high) {
-  if (!(low <= high)) raise(ErrorKind::config, "clamp: the lower bound {} is above the upper bound {}", low, high);
+  if (x.dtype() == boolean) raise(ErrorKind::dtype, "clamp: needs numbers, got bool");
+  if (std::isnan(low) || std::isnan(high))
+    raise(ErrorKind::config, "clamp: bounds must be numbers, got {} and {}", low, high);
+  if (low > high) raise(ErrorKind::config, "clamp: the lower bound {} is above the upper bound {}", low, high);
   if (is_integral(x.dtype())) {
     const auto is_whole = [](double bound) { return bound == std::trunc(bound); };  // or infinite
     if (!is_whole(low) || !is_whole(high)) return clamp(cast(x, f32), low, high);

@@ -6,11 +6,15 @@
 #include "../../kernels/elementwise/unary.h"
 #include "../deferred/dropped_sum.h"
 #include "../fused.h"
+#include "unary.h"
 
 // Defines a unary operation from an entry of the kernel table.
 namespace tape {
 
 using Context = const BackwardContext&;
+
+/// x in [-1000, 1000]. Beyond, slopes of activations have reached their limits, and would be infinity times zero.
+inline Tensor within_limits(const Tensor& x) { return clamp(x, -1000, 1000); }
 
 /// y = f(x) from an entry of the kernel table, which states whether the derivative reads x or y. The gradient comes
 /// from the kernel, or from `gradient(context)`, made of operations, if the kernel has none or for higher-order

@@ -1,6 +1,7 @@
 #include "autograd/ops/index/indexing.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "autograd/create.h"
 #include "autograd/ops/check.h"
@@ -38,15 +39,18 @@ class ItemResolver {
     if (rests > 1) raise(ErrorKind::config, "{}: at most one Ellipsis is allowed, got {}", operation, rests);
     if (given > x.rank()) raise(ErrorKind::index, "{}: {} indices for {}", operation, given, to_string(x.shape()));
     for (const IndexItem& item : items) {
-      if (std::holds_alternative<EllipsisType>(item.value()))
+      if (std::holds_alternative<EllipsisType>(item.value())) {
+        rest = entries.size();
         add_whole(x.rank() - given);
-      else
+      } else {
         add(item);
+      }
     }
     add_whole(x.rank() - axis_);
   }
 
   std::vector<Entry> entries = {};
+  std::optional<size_t> rest = {};  // the place of an Ellipsis among them
 
  private:
   static int64_t axes_of(const IndexItem& item) {
@@ -134,12 +138,14 @@ Shape joined(const Shape& a, const Shape& b) {
   return Shape(sizes);
 }
 
-/// Broadcast shape of all index tensors; its axes go before entry `first`, which is 0 if other items separate them.
+/// Broadcast shape of all index tensors; its axes go before entry `first`, which is 0 if other items separate them,
+/// also an Ellipsis for no axes.
 struct BroadcastIds {
   size_t first = 0;
   Shape shape;
 };
-BroadcastIds broadcast_ids(const char* operation, const std::vector<Entry>& entries) {
+BroadcastIds broadcast_ids(const char* operation, const ItemResolver& items) {
+  const std::vector<Entry>& entries = items.entries;
   BroadcastIds ids;
   size_t last = 0, count = 0;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -148,7 +154,8 @@ BroadcastIds broadcast_ids(const char* operation, const std::vector<Entry>& entr
     last = i;
     ids.shape = broadcast_shapes(operation, ids.shape, entries[i].ids.shape());
   }
-  if (count > 0 && last - ids.first + 1 != count) ids.first = 0;
+  const bool apart = items.rest && ids.first < *items.rest && *items.rest <= last;
+  if (count > 0 && (apart || last - ids.first + 1 != count)) ids.first = 0;
   return ids;
 }
 
@@ -197,8 +204,9 @@ bool has_index_tensors(const std::vector<Entry>& entries) {
   return std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.advanced(); });
 }
 
-Selection select_rows(const char* operation, Device device, std::vector<Entry> entries) {
-  BroadcastIds ids = broadcast_ids(operation, entries);
+Selection select_rows(const char* operation, Device device, const ItemResolver& items) {
+  BroadcastIds ids = broadcast_ids(operation, items);
+  std::vector<Entry> entries = items.entries;
   Selection selection;
   // Trailing whole axes are copied in one piece, leading whole axes become the outer loop.
   std::vector<int64_t> inner, outer;
@@ -236,22 +244,22 @@ Tensor basic_index(const Tensor& x, const std::vector<Entry>& entries) {
       ++axis;
     }
   }
-  return y;
+  return y.is(x) ? alias(x) : y;  // hooks of the result are not those of x
 }
 
 }  // namespace
 
 Tensor index(const Tensor& x, const IndexItems& items) {
-  const std::vector<Entry> entries = ItemResolver("index", x, items).entries;
-  if (!has_index_tensors(entries)) return basic_index(x, entries);
-  const Selection selection = select_rows("index", x.device(), entries);
+  const ItemResolver resolved("index", x, items);
+  if (!has_index_tensors(resolved.entries)) return basic_index(x, resolved.entries);
+  const Selection selection = select_rows("index", x.device(), resolved);
   const Tensor rows = reshape(x, Shape{selection.outer, selection.rows, selection.inner});
   return reshape(index_select(rows, 1, selection.positions), selection.shape);
 }
 
 Tensor index_put(const Tensor& x, const IndexItems& items, const Tensor& values, const IndexPutOptions& options) {
   check_same_dtype("index_put", x, values);
-  const Selection selection = select_rows("index_put", x.device(), ItemResolver("index_put", x, items).entries);
+  const Selection selection = select_rows("index_put", x.device(), ItemResolver("index_put", x, items));
   if (!broadcasts_to(values.shape(), selection.shape))
     raise(ErrorKind::shape, "index_put: the values {} do not broadcast to {}", to_string(values.shape()),
           to_string(selection.shape));

@@ -269,7 +269,7 @@ Tensor einsum(std::string_view text, const Tensors& tensors) {
   }
   sum_unless(result, [&](Label label) { return contains(output, label); });
   reorder(result, output);
-  return result.values;
+  return result.values.is(tensors[0]) ? alias(result.values) : result.values;
 }
 
 }  // namespace tape

@@ -91,7 +91,7 @@ Tensor keep_top_k(const Tensor& x, int64_t k, int64_t vocab_limit) {
   const NoGrad no_grad;
   const Tensor first = first_of("keep_top_k", x.detach(), vocab_limit),
                among = is_half(x.dtype()) ? cast(first, f32) : first;
-  if (k >= among.size(-1)) return among;
+  if (k >= among.size(-1)) return among.shares_storage(x) ? among.clone() : among;
   Tensor best = topk(among, k).values;
   // NaN sorts first but does not count among the k.
   if (any(isnan(slice(best, -1, {.end = 1}))).item<bool>())

@@ -57,7 +57,7 @@ struct Norm : ReducedAxes {
     const Tensor x = c.saved(0), y = reshape(c.saved(1), plan.kept), dy = reshape(c.grad(), plan.kept);
     if (p == 1) return {dy * sign(x.detach())};
     const Tensor length = masked_fill(y, eq(y.detach(), 0), 1);
-    if (p == 2) return {x * (dy / length)};
+    if (p == 2) return {x * masked_fill(dy / length, eq(y.detach(), 0), 0)};
     // For negative powers 0 would give infinity; its sign is 0 in any case.
     const Tensor size = masked_fill(abs(x), eq(x.detach(), 0), 1);
     const Tensor dx = sign(x.detach()) * pow(size, p - 1) * (dy * pow(length, 1 - p));

@@ -196,7 +196,7 @@ Tensor repeat(const Tensor& x, const std::vector<int64_t>& counts) {
     const Tensor once = reshape(y, Shape{e.outer, 1, e.size * e.inner});
     y = reshape(expand_to(once, Shape{e.outer, count, e.size * e.inner}), tiled);
   }
-  return y;
+  return y.shares_storage(x) ? y.clone() : y;
 }
 
 Tensor roll(const Tensor& x, int64_t shift, int64_t axis) {

@@ -251,7 +251,7 @@ Tensor select(const Tensor& x, int64_t axis, int64_t index) {
   axis = x.shape().axis(axis, "select");
   const int64_t size = x.shape()[axis];
   if (index < -size || index >= size)
-    raise(ErrorKind::index, "select: index {} is outside [0, {}) on axis {} of {}", index, size, axis,
+    raise(ErrorKind::index, "select: index {} is outside [{}, {}) on axis {} of {}", index, -size, size, axis,
           to_string(x.shape()));
   return reshape(slice_range(x, {axis, index < 0 ? index + size : index, 1, 1}), x.shape().removed(axis));
 }

@@ -100,6 +100,35 @@ TEST(Unary, AcceptsEmptyTensors) {
   for (const auto& [name, f] : functions) EXPECT_EQ(f(zeros({2, 0})).shape(), Shape({2, 0})) << name;
 }
 
+TEST(Unary, SlopesOfActivationsHaveLimits) {
+  for (const DType dtype : {f32, f64})
+    for (const char* name : {"gelu", "gelu_tanh", "silu", "mish"})
+      for (const bool create_graph : {false, true}) {
+        const double huge = dtype == f32 ? 1e20 : 1e160;
+        const Tensor x = tensor({-INFINITY, -huge, huge, INFINITY}, dtype).requires_grad_();
+        const Tensor slope = grad({sum(functions.at(name)(x))}, {x}, {.create_graph = create_graph})[0];
+        EXPECT_TRUE(tensors_equal(slope, tensor({0, 0, 1, 1}, dtype))) << name << to_string(dtype) << create_graph;
+      }
+}
+
+TEST(Unary, OddFunctionsKeepTheSignOfZero) {
+  for (const DType dtype : {f32, f64})
+    for (const char* name : {"sin", "tan", "tanh", "asin", "atan", "sinh", "atanh", "erf", "expm1", "log1p"})
+      for (const double zero : {0.0, -0.0})
+        EXPECT_EQ(1 / functions.at(name)(tensor({zero}, dtype)).item(), 1 / zero) << name << to_string(dtype);
+}
+
+TEST(Unary, KeepsNoGradientOfAnInputThatIsFrozenLater) {
+  for (const auto& [name, f] : functions) {
+    Tensor x = full({3}, 0.5, f64).requires_grad_();
+    const Tensor y = f(x);
+    if (!y.requires_grad()) continue;
+    x.requires_grad_(false);
+    sum(y).backward();
+    EXPECT_FALSE(x.grad().defined()) << name;
+  }
+}
+
 TEST(Unary, ClampPromotesIntegersIfABoundIsNone) {
   const Tensor x = tensor({0, 1, 5}, i64);
   EXPECT_TRUE(tensors_equal(clamp(x, 1, 4), tensor({1, 1, 4}, i64)));
@@ -112,8 +141,8 @@ TEST(Unary, RefusesIntegersAndInvalidParameters) {
   EXPECT_TAPE_ERROR(exp(arange(3)), ErrorKind::dtype, "exp: needs a floating dtype, got i64");
   EXPECT_TAPE_ERROR(gelu(tensor({1}, boolean)), ErrorKind::dtype, "gelu: needs a floating dtype, got bool");
   EXPECT_TAPE_ERROR(clamp(tensor({1}), 2, 1), ErrorKind::config, "clamp: the lower bound 2 is above the upper bound 1");
-  EXPECT_TAPE_ERROR(clamp(tensor({1}), NAN, 1), ErrorKind::config,
-                    "clamp: the lower bound nan is above the upper bound 1");
+  EXPECT_TAPE_ERROR(clamp(tensor({1}), NAN, 1), ErrorKind::config, "clamp: bounds must be numbers, got nan and 1");
+  EXPECT_TAPE_ERROR(clamp(tensor({1}, boolean), 0, 1), ErrorKind::dtype, "clamp: needs numbers, got bool");
   EXPECT_TAPE_ERROR(softplus(tensor({1}), {.beta = 0}), ErrorKind::config, "softplus: beta must be above 0, got 0");
   EXPECT_TAPE_ERROR(elu(arange(3)), ErrorKind::dtype, "elu: needs a floating dtype, got i64");
 }

@@ -40,6 +40,16 @@ TEST(Index, ReturnsViewsForRanges) {
   EXPECT_EQ(index(x, {Ellipsis, None}).shape(), Shape({4, 3, 1}));
   EXPECT_EQ(index(x, {}).shape(), Shape({4, 3}));
   EXPECT_EQ(index(x, {SliceOptions{.start = 3, .end = 1}}).shape(), Shape({0, 3}));
+  EXPECT_FALSE(index(x, {Ellipsis}).is(x)) << "with its own hooks";
+}
+
+TEST(Index, AnEllipsisForNoAxesSeparatesIndexTensors) {
+  const Tensor x = arange(12).reshape({4, 3}), rows = ids_of({1, 3}), columns = ids_of({2, 0});
+  EXPECT_TRUE(tensors_equal(index(x, {None, rows, columns}), tensor({{5, 9}}, i64)));
+  EXPECT_TRUE(tensors_equal(index(x, {None, rows, Ellipsis, columns}), tensor({{5}, {9}}, i64)));
+  EXPECT_TRUE(tensors_equal(index(x, {None, rows, columns, Ellipsis}), tensor({{5, 9}}, i64)));
+  EXPECT_TRUE(tensors_equal(index_put(x, {None, rows, Ellipsis, columns}, tensor({{-1}, {-2}}, i64)),
+                            tensor({{0, 1, 2}, {3, 4, -1}, {6, 7, 8}, {-2, 10, 11}}, i64)));
 }
 
 TEST(Index, AcceptsEmptyIndicesAndEveryDtype) {

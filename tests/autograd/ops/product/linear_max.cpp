@@ -225,6 +225,8 @@ TEST(KeepTopK, KeepsTheLargestIncludingTies) {
   constexpr float kNever = -INFINITY;
   const Tensor x = tensor({{3, 1, 2, 2, 0}, {-1, -1, -1, -1, -1}}, f32);
   EXPECT_TRUE(tensors_equal(keep_top_k(x, 2), tensor({{3, kNever, 2, 2, kNever}, {-1, -1, -1, -1, -1}})));
+  EXPECT_TRUE(tensors_equal(keep_top_k(x, 5), x));
+  EXPECT_FALSE(keep_top_k(x, 5).shares_storage(x));
   EXPECT_TRUE(tensors_equal(keep_top_k(x, 1), tensor({{3, kNever, kNever, kNever, kNever}, {-1, -1, -1, -1, -1}})));
   EXPECT_TRUE(tensors_equal(keep_top_k(x, 2, 3), tensor({{3, kNever, 2}, {-1, -1, -1}})));
   for (const int64_t k : {5, 6, 1000}) EXPECT_TRUE(tensors_equal(keep_top_k(x, k), x)) << k;

@@ -60,6 +60,9 @@ TEST(Norm, HasZeroGradientAtZero) {
     const Tensor x = zeros({2, 3}, f64).requires_grad_();
     sum(norm(x, p, 1)).backward();
     EXPECT_TRUE(tensors_equal(x.grad(), zeros({2, 3}, f64))) << p;
+    const Tensor gradient = grad({sum(norm(x, p, 1))}, {x}, {.create_graph = true})[0];
+    if (!gradient.requires_grad()) continue;  // a sign
+    EXPECT_TRUE(tensors_equal(grad({sum(gradient)}, {x}, {.allow_unused = true})[0], zeros({2, 3}, f64))) << p;
   }
 }
 

@@ -159,6 +159,8 @@ TEST(Chunk, MatchesPyTorch) {
 TEST(Repeat, TilesLikeNumPy) {
   const Tensor x = tensor({1, 2});
   EXPECT_TRUE(tensors_equal(repeat(x, {3}), tensor({1, 2, 1, 2, 1, 2})));
+  EXPECT_TRUE(tensors_equal(repeat(x, {1, 1}), tensor({{1, 2}})));
+  EXPECT_FALSE(repeat(x, {1}).shares_storage(x));
   EXPECT_TRUE(tensors_equal(repeat(x, {2, 2}), tensor({{1, 2, 1, 2}, {1, 2, 1, 2}})));
   EXPECT_TRUE(tensors_equal(repeat(tensor({{1, 2}, {3, 4}}), {2, 1}), tensor({{1, 2}, {3, 4}, {1, 2}, {3, 4}})));
   EXPECT_TRUE(tensors_equal(repeat(tensor({{1, 2}, {3, 4}}), {2}), tensor({{1, 2, 1, 2}, {3, 4, 3, 4}})));

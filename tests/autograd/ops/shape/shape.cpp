@@ -151,8 +151,8 @@ TEST(Select, DropsTheAxis) {
   EXPECT_TRUE(tensors_equal(select(one_to_six, 1, -1), tensor({3, 6})));
   EXPECT_TRUE(tensors_equal(one_to_six[1][2], scalar(6)));
   EXPECT_TAPE_ERROR(select(one_to_six, 1, 3), ErrorKind::index,
-                    "select: index 3 is outside [0, 3) on axis 1 of [2, 3]");
-  EXPECT_TAPE_ERROR(one_to_six[-3], ErrorKind::index, "select: index -3 is outside [0, 2) on axis 0 of [2, 3]");
+                    "select: index 3 is outside [-3, 3) on axis 1 of [2, 3]");
+  EXPECT_TAPE_ERROR(one_to_six[-3], ErrorKind::index, "select: index -3 is outside [-2, 2) on axis 0 of [2, 3]");
   EXPECT_TAPE_ERROR(scalar(1)[0], ErrorKind::index, "select: axis 0 is out of range for shape []");
 }
 

@@ -87,6 +87,7 @@ void align(EncoderDecoder& model, std::span<const Ids> sources, std::span<Transl
 
 std::vector<std::vector<Translation>> translate(EncoderDecoder& model, std::span<const Ids> sources,
                                                 const TranslateOptions& options) {
+  const DeviceScope on_model(model.device());
   const EncoderDecoderOptions& config = model.options();
   check(config, sources, options);
   alignment_layer(model, options);  // reject an invalid layer before searching

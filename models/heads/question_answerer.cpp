@@ -22,7 +22,7 @@ Tensor position_loss(const Tensor& scores, const Tensor& places, const char* wha
           to_string(scores.shape()));
   std::vector<int64_t> held = places.to_vector<int64_t>();
   for (int64_t& place : held) place = std::clamp<int64_t>(place, 0, length);
-  return cross_entropy(scores, from_vector(held, {rows}), {.ignore_index = length});
+  return cross_entropy(scores, from_vector(held, {rows}).to(scores.device()), {.ignore_index = length});
 }
 
 }  // namespace

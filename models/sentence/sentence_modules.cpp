@@ -62,11 +62,11 @@ std::vector<double> weights_of(SentencePooling mode, const std::vector<bool>& sh
 }
 
 /// -inf at hidden positions, [B, T, 1].
-Tensor hidden_scores(const std::vector<std::vector<bool>>& shown, int64_t length, DType dtype) {
+Tensor hidden_scores(const std::vector<std::vector<bool>>& shown, int64_t length, const TensorOptions& options) {
   std::vector<double> values;
   for (const auto& row : shown)
     for (const bool seen : row) values.push_back(seen ? 0 : -INFINITY);
-  return from_vector(values, {std::ssize(shown), length, 1}).to(dtype);
+  return from_vector(values, {std::ssize(shown), length, 1}, options);
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ Tensor sentence_pool(const Tensor& hidden, const Mask& mask, std::span<const Sen
   Tensors vectors;
   for (const SentencePooling mode : modes) {
     if (mode == SentencePooling::max) {
-      vectors.push_back(max(hidden + hidden_scores(shown, length, hidden.dtype()), {1}));
+      vectors.push_back(max(hidden + hidden_scores(shown, length, hidden.options()), {1}));
       continue;
     }
     std::vector<double> weights;
@@ -108,7 +108,7 @@ Tensor sentence_pool(const Tensor& hidden, const Mask& mask, std::span<const Sen
       const std::vector<double> own = weights_of(mode, shown[row], firsts[row]);
       weights.insert(weights.end(), own.begin(), own.end());
     }
-    const Tensor share = from_vector(weights, {batch, 1, length}).to(hidden.dtype());
+    const Tensor share = from_vector(weights, {batch, 1, length}, hidden.options());
     vectors.push_back(squeeze(matmul(share, hidden), {1}));
   }
   return vectors.size() == 1 ? vectors.front() : cat(vectors, -1);

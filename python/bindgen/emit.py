@@ -178,6 +178,10 @@ class Emitter:
             ):
                 add("const std::optional<tape::Tensor>&", name, "nb::none()" if parameter.default else None)
                 passed.append(f"{name} ? *{name} : tape::Tensor()")
+            elif spelled == "tape::nn::Positions" and parameter.default:
+                # Made for each call, since an object keeps the rotations that it was used for.
+                add("const std::optional<tape::nn::Positions>&", name, "nb::none()")
+                passed.append(f"{name} ? *{name} : tape::nn::Positions()")
             elif spelled == "tape::Dims":
                 add("tape::Dims", "keepdim", None if parameter.default is None else in_namespace(parameter.default))
                 passed.append("keepdim")

@@ -100,35 +100,48 @@ void bind_custom(nb::module_& m) {
 void bind_transforms(nb::module_& m) {
   m.def(
       "jvp",
-      [](nb::callable f, const Tensors& inputs, const Tensors& tangents) {
-        const Jvp result = jvp(function_of_tensors(f), inputs, tangents);
+      [](nb::callable f, const Tensors& inputs, const Optionals& tangents) {
+        const Jvp result = jvp(function_of_tensors(f), inputs, defined_or_empty(tangents));
         return std::pair(result.value, result.tangent);
       },
       arg("function"), arg("inputs"), arg("tangents"),
-      "f(*inputs) and its derivative along the tangents: (value, tangent).");
+      "f(*inputs) and its derivative along the tangents: (value, tangent). The tangent of an integer or bool input is "
+      "None.");
   m.def(
       "vjp",
-      [](nb::callable f, const Tensors& inputs, const Tensor& seed) {
-        const Vjp result = vjp(function_of_tensors(f), inputs, seed);
-        return std::pair(result.value, result.gradients);
+      [](nb::callable f, const Tensors& inputs, const std::optional<Tensor>& seed) {
+        const Vjp result = vjp(function_of_tensors(f), inputs, seed.value_or(Tensor()));
+        return std::pair(result.value, none_where_undefined(result.gradients));
       },
-      arg("function"), arg("inputs"), arg("gradient"),
-      "f(*inputs) and the gradients of the inputs for a gradient of the output.");
+      arg("function"), arg("inputs"), arg("gradient").none() = nb::none(),
+      "f(*inputs) and the gradients of the inputs for a gradient of the output, which a single value needs none of.\n\n"
+      "The gradient of an integer or bool input is None.");
   m.def(
       "hvp",
-      [](nb::callable f, const Tensors& inputs, const Tensors& directions) {
-        const Hvp result = hvp(function_of_tensors(f), inputs, directions);
-        return std::tuple(result.value, result.gradient, result.product);
+      [](nb::callable f, const Tensors& inputs, const Optionals& directions) {
+        const Hvp result = hvp(function_of_tensors(f), inputs, defined_or_empty(directions));
+        return std::tuple(result.value, none_where_undefined(result.gradient), none_where_undefined(result.product));
       },
       arg("function"), arg("inputs"), arg("directions"),
-      "f(*inputs), its gradients, and the product of its Hessian with the directions.");
+      "f(*inputs), its gradients, and the product of its Hessian with the directions; None for an integer or bool "
+      "input.");
   m.def(
-      "jacobian", [](nb::callable f, const Tensors& inputs) { return jacobian(function_of_tensors(f), inputs); },
+      "jacobian",
+      [](nb::callable f, const Tensors& inputs) {
+        return none_where_undefined(jacobian(function_of_tensors(f), inputs));
+      },
       arg("function"), arg("inputs"),
-      "Derivative of every element of f(*inputs) with respect to every element of each input: [*output, *input].");
+      "Derivative of every element of f(*inputs) with respect to every element of each input: [*output, *input]; None "
+      "for an integer or bool input.");
   m.def(
-      "hessian", [](nb::callable f, const Tensors& inputs) { return hessian(function_of_tensors(f), inputs); },
-      arg("function"), arg("inputs"), "Second derivatives of a scalar f(*inputs), for each pair of inputs.");
+      "hessian",
+      [](nb::callable f, const Tensors& inputs) {
+        std::vector<Optionals> rows;
+        for (const Tensors& row : hessian(function_of_tensors(f), inputs)) rows.push_back(none_where_undefined(row));
+        return rows;
+      },
+      arg("function"), arg("inputs"),
+      "Second derivatives of a scalar f(*inputs), for each pair of inputs; None where one is an integer or bool.");
   m.def(
       "checkpoint", [](nb::callable f, const Tensors& inputs) { return checkpoint(function_of_tensors(f), inputs); },
       arg("function"), arg("inputs"),

@@ -7,7 +7,8 @@ using nb::arg;
 
 // --- indexing ---
 
-IndexItem item_of(nb::handle key) {
+/// Lists and arrays become tensors of the device, where the indexed tensor is.
+IndexItem item_of(nb::handle key, Device device) {
   if (key.is_none()) return None;
   if (key.ptr() == Py_Ellipsis) return Ellipsis;
   int64_t position = 0;
@@ -26,23 +27,23 @@ IndexItem item_of(nb::handle key) {
   }
   Tensor positions;  // or a mask
   if (PyList_Check(key.ptr()) && nb::len(key) == 0)
-    positions = zeros({0}, i64);
+    positions = zeros({0}, {i64, device});
   else if (!nb::try_cast(key, positions))
-    positions = new_tensor(key);
+    positions = new_tensor(key).to(device);
   return is_integral(positions.dtype()) ? positions.to(i64) : positions;
 }
 
-IndexItems items_of(nb::handle key) {
+IndexItems items_of(nb::handle key, Device device) {
   IndexItems items;
-  if (!PyTuple_Check(key.ptr())) return {item_of(key)};
-  for (nb::handle item : nb::borrow<nb::tuple>(key)) items.push_back(item_of(item));
+  if (!PyTuple_Check(key.ptr())) return {item_of(key, device)};
+  for (nb::handle item : nb::borrow<nb::tuple>(key)) items.push_back(item_of(item, device));
   return items;
 }
 
 Tensor get_item(const Tensor& self, nb::handle key) {
   int64_t position = 0;
   if (read_integer(key.ptr(), position)) return self[position];  // a view
-  return index(self, items_of(key));
+  return index(self, items_of(key, self.device()));
 }
 
 /// x[key] = value, in place as in NumPy: only outside of recorded computations.
@@ -54,7 +55,7 @@ void set_item(Tensor& self, nb::handle key, nb::handle value) {
     given = full({}, number, self.options());
   else
     given = new_tensor(value).to(self.options());
-  const IndexItems items = items_of(key);
+  const IndexItems items = items_of(key, self.device());
   if ((self.requires_grad() || given.requires_grad()) && grad_enabled())
     raise(ErrorKind::graph,
           "index: writing to a tensor in place is not recorded; use x = x.index_put(key, values), or tape.no_grad() "
@@ -236,7 +237,9 @@ void bind_tensor(nb::class_<Tensor>& tensor) {
   tensor.def("__setitem__", &set_item, arg("key").none(), arg("value"));
   tensor.def(
       "index_put",
-      [](const Tensor& self, nb::handle key, const Tensor& values) { return index_put(self, items_of(key), values); },
+      [](const Tensor& self, nb::handle key, const Tensor& values) {
+        return index_put(self, items_of(key, self.device()), values);
+      },
       arg("key").none(), arg("values"), "A copy with other values at x[key]; gradients flow to both.");
   tensor.def("__len__", [](const Tensor& self) {
     if (self.rank() == 0) raise(ErrorKind::shape, "len: a tensor without axes has no length");

@@ -76,6 +76,14 @@ bool is_contiguous(const A& array) {
   return true;
 }
 
+/// "float", or "ndarray of >f8" for an array.
+std::string type_of(nb::handle value) {
+  const std::string name = nb::type_name(value.type()).c_str();
+  if (!nb::hasattr(value, "dtype")) return name;
+  const nb::object dtype = value.attr("dtype");
+  return fmt::format("{} of {}", name, nb::str(nb::handle(dtype)).c_str());
+}
+
 /// Shares the memory of an array that may be written and has no gaps; copies another one.
 Tensor from_array(nb::handle source, const char* operation) {
   Array array;
@@ -83,14 +91,9 @@ Tensor from_array(nb::handle source, const char* operation) {
     ReadOnlyArray read_only;
     if (nb::try_cast(source, read_only)) return copy_of(read_only, operation);
     PyErr_Clear();  // from the attempts above
-    std::string of;
-    if (nb::hasattr(source, "dtype")) {
-      const nb::object dtype = source.attr("dtype");
-      of = fmt::format(" of {}", nb::str(nb::handle(dtype)).c_str());
-    }
     raise(ErrorKind::config,
-          "{}: takes an array of NumPy, PyTorch or another library with DLPack or the buffer protocol, got {}{}",
-          operation, nb::type_name(source.type()).c_str(), of);
+          "{}: takes an array of NumPy, PyTorch or another library with DLPack or the buffer protocol, got {}",
+          operation, type_of(source));
   }
   const ReadOnlyArray view(array);
   if (!is_contiguous(array)) return copy_of(view, operation);
@@ -132,8 +135,8 @@ struct ListValues {
       } else if (PyLong_Check(value.ptr()) && !nb::try_cast(value, number)) {
         raise(ErrorKind::numeric, "tensor: {} does not fit i64", nb::str(value).c_str());
       } else if (!nb::try_cast(value, number)) {
-        raise(ErrorKind::config, "tensor: takes numbers and lists of them, got {}",
-              nb::type_name(value.type()).c_str());
+        raise(nb::hasattr(value, "dtype") ? ErrorKind::dtype : ErrorKind::config,
+              "tensor: takes numbers, lists of them and arrays of numbers, got {}", type_of(value));
       }
       dtype = promote_types(dtype, number.dtype());
       values.push_back(number);
@@ -181,7 +184,7 @@ Tensor make_tensor(nb::handle data, std::optional<DType> dtype, const std::optio
     const NoGrad no_grad;
     result = given.clone().to(dtype.value_or(given.dtype())).detach();
     if (!device) device = given.device();
-  } else if (is_list(data) || PyFloat_Check(data.ptr()) || PyLong_Check(data.ptr())) {
+  } else if (is_list(data) || PyFloat_CheckExact(data.ptr()) || PyLong_Check(data.ptr())) {  // not numpy.float64
     result = from_lists(data, dtype);
   } else {
     ReadOnlyArray array;

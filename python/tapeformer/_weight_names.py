@@ -190,13 +190,13 @@ def _guess(names, left, right):
         third = (left[name][0] // 3, *left[name][1:])
         parts = []
         for word in _PACKED:
-            found = [
+            found = sorted(
                 (_similarity(f"{name.rpartition('.')[0]}.{word}.{kind}", other), other)
                 for other in right
-                if right[other] == third and other.endswith(f"{word}.{kind}")
-            ]
-            if found:
-                parts.append(max(found)[1])
+                if right[other] == third and _numbers(other) == _numbers(name) and other.endswith(f"{word}.{kind}")
+            )
+            if found and (len(found) == 1 or found[-1][0] > found[-2][0]):
+                parts.append(found[-1][1])
         if len(parts) == 3:
             names.pairs[name] = parts
             names.guessed.append((name, " + ".join(parts)))

@@ -212,6 +212,20 @@ def test_transforms():
     assert (gradient.tolist(), product.tolist()) == ([3, 12], [6, 12])
     assert tape.jacobian(lambda x: x**2, [x])[0].tolist() == [[2, 0], [0, 4]]
     assert tape.hessian(f, [x])[0][0].tolist() == [[6, 0], [0, 12]]
+    _, (gradient,) = tape.vjp(f, [x])
+    assert gradient.tolist() == [3, 12]
+    # An integer input has neither a direction nor a gradient.
+    places, ones = tape.tensor([1, 0]), tape.ones((2,), dtype=tape.f64)
+
+    def g(x, places):
+        return (x.index_select(0, places) ** 3).sum()
+
+    assert tape.jvp(g, [x, places], [ones, None])[1].item() == 15
+    _, gradients, products = tape.hvp(g, [x, places], [ones, None])
+    assert (gradients[0].tolist(), products[0].tolist()) == ([3, 12], [6, 12])
+    assert gradients[1] is None and products[1] is None
+    assert tape.vjp(g, [x, places])[1][1] is None and tape.jacobian(g, [x, places])[1] is None
+    assert tape.hessian(g, [x, places])[1] == [None, None]
     y = leaf(1.0, 2.0)
     tape.checkpoint(f, [y]).backward()
     assert y.grad.tolist() == [3, 12]

@@ -166,6 +166,20 @@ def test_packed_and_transposed_weights_are_matched():
     )
 
 
+@pytest.mark.parametrize("layers", [2, 11])
+def test_packed_weights_belong_to_their_layer(layers):
+    layer = torch.nn.TransformerEncoderLayer(16, 4, 32, dropout=0, batch_first=True)
+    theirs = torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+    for parameter in theirs.parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+    ours = tape.nn.Encoder(layers, d_model=16, heads=4, d_ff=32, dropout=0)
+    report = tape.compare(theirs, ours, [torch.randn(2, 5, 16)])
+    assert report, report
+    for i in range(layers):
+        packed = theirs.layers[i].self_attn.in_proj_weight.detach().numpy()
+        assert (ours.layers[i].self_attention.query.weight.detach().numpy() == packed[:16]).all()
+
+
 class TorchPair(torch.nn.Module):
     def __init__(self):
         super().__init__()

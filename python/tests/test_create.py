@@ -38,7 +38,7 @@ def test_new_tensors_can_require_gradients():
 def test_rows_of_different_lengths_are_refused():
     with pytest.raises(tape.Error, match="tensor: rows differ in length on axis 1: 2 and 1"):
         tape.tensor([[1, 2], [3]])
-    with pytest.raises(tape.Error, match="tensor: takes numbers and lists of them, got str"):
+    with pytest.raises(tape.Error, match="tensor: takes numbers, lists of them and arrays of numbers, got str"):
         tape.tensor(["a"])
 
 
@@ -50,9 +50,17 @@ def test_arrays_keep_their_dtype(dtype):
         assert x.tolist() == array.tolist()
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_])
+def test_scalars_of_numpy_keep_their_dtype(kind):
+    assert tape.tensor(kind(1)).numpy().dtype == np.dtype(kind)
+
+
 def test_arrays_of_other_types_are_refused():
     with pytest.raises(tape.Error, match="tensor: has no dtype for complex128") as error:
         tape.tensor(np.zeros(2, complex))
+    assert error.value.kind == "dtype"
+    with pytest.raises(tape.Error, match="arrays of numbers, got ndarray of >f8") as error:
+        tape.tensor(np.zeros(2, ">f8"))
     assert error.value.kind == "dtype"
     with pytest.raises(tape.Error, match="from_numpy: takes an array of NumPy"):
         tape.from_numpy([1, 2])

@@ -44,6 +44,12 @@ assert losses[-1] < losses[0]
 model.to("cpu")
 assert model.weight.device == "cpu"
 
+rows = tape.arange(6).reshape(3, 2).to("cuda")
+for key in ([0, 2], np.array([0, 2]), [True, False, True], (slice(None), [1, 0])):
+    assert rows[key].tolist() == rows.to("cpu")[key].tolist()
+rows[[0, 2]] = 7
+assert rows.tolist() == [[7, 7], [2, 3], [7, 7]]
+
 check = tape.gradcheck(lambda a: (a * a).sum(), [tape.randn([3], dtype=tape.f64, device="cuda")])
 assert check, check
 for wrong, said in ((lambda: x + x.to("cuda"), "cpu and cuda"), (lambda: x.to("cuda").numpy(), "is on cuda")):

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import pickle
 import weakref
 
 import pytest
@@ -325,6 +326,37 @@ def test_parameters_are_shared_by_assignment():
     assert b.weight.grad.tolist() == a.weight.grad.tolist() == [[2, 2], [2, 2]]
     with pytest.raises(tape.Error, match="is a parameter"):
         b.weight = tape.ones((2, 2))
+
+
+def test_parts_of_layers_of_the_library_cannot_be_replaced():
+    layer = nn.Linear(2, 2)
+    weight = nn.Parameter(tape.zeros((2, 2)))
+    layer.weight = weight  # shared, as by an assignment of another layer's
+    layer(tape.ones((1, 2))).sum().backward()
+    assert weight.grad.tolist() == [[1, 1], [1, 1]]
+    with pytest.raises(tape.Error, match=r"tie: the parameter is \[2, 2\], the other tensor is \[3, 2\]"):
+        layer.weight = nn.Parameter(tape.zeros((3, 2)))
+    with pytest.raises(tape.Error, match='"bias" is a member of the C\\+\\+ class Linear and cannot be replaced'):
+        layer.bias = None
+    with pytest.raises(tape.Error, match='"norm1" is a member'):
+        nn.EncoderLayer(d_model=8, heads=2, d_ff=8).norm1 = nn.LayerNorm(8)
+
+
+def test_modules_are_not_copied():
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(tape.Error, match="Block: a module is not copied or pickled; construct another one"):
+            copied(Block(4))
+
+
+def test_a_call_without_positions_keeps_nothing():
+    rotary = nn.Rotary(8)
+    rotary(tape.zeros((1, 3, 8)))
+    before = tape.memory_stats().live_bytes
+    for length in range(1, 200):
+        rotary(tape.zeros((1, length, 8)))
+    assert tape.memory_stats().live_bytes == before
+    x = tape.randn((1, 3, 8))
+    assert rotary(x).tolist() == rotary(x, 0).tolist() != rotary(x, 5).tolist()
 
 
 def test_a_refused_assignment_changes_nothing():

@@ -17,6 +17,7 @@
 #include "models/encoder_decoders/bart.h"
 #include "models/encoder_decoders/t5.h"
 #include "models/encoder_decoders/transformer.h"
+#include "models/encoder_decoders/translate.h"
 #include "tests/cuda/test_device.h"
 #include "tests/support/errors.h"
 
@@ -185,6 +186,20 @@ TEST_F(CudaGeneration, IsThatOfTheCpuForTargets) {
     options.use_cache = options.seed == 1;
   }
   compare(model, kPrompts, calls);
+}
+
+TEST_F(CudaGeneration, TranslatesAsTheCpuWithTheCpuAsDefault) {
+  manual_seed(2);
+  Bart model(small_bart(1, 12, 0.7));
+  model.to(f64);
+  model.eval();
+  const auto here = translate(model, kPrompts, {.beams = 2, .max_length = 6, .alignments = true});
+  model.to(cuda);
+  const auto there = translate(model, kPrompts, {.beams = 2, .max_length = 6, .alignments = true});
+  for (size_t row = 0; row < kPrompts.size(); ++row) {
+    EXPECT_EQ(there[row][0].tokens, here[row][0].tokens);
+    EXPECT_TRUE(allclose(there[row][0].alignment.to(cpu), here[row][0].alignment, {.rtol = 1e-9, .atol = 1e-10}));
+  }
 }
 
 TEST_F(CudaGeneration, IsThatOfTheCpuForOtherPositions) {

@@ -4,6 +4,9 @@
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/random.h"
+#include "models/encoders/roberta.h"
+#include "models/heads/question_answerer.h"
+#include "models/sentence/sentence_modules.h"
 #include "nn/gradcheck/check.h"
 #include "tests/cuda/test_device.h"
 
@@ -50,6 +53,20 @@ TEST(CudaModules, GiveTheValuesAndGradientsOfTheCpu) {
       ADD_FAILURE() << error.what();
     }
   }
+}
+
+TEST(CudaModules, PoolAndAnswerWithTheCpuAsDefault) {
+  const cuda_device::TestDevice device;
+  const Tensor hidden = randn({2, 3, 4}, f64), ids = tensor({{1, 2, 0}, {1, 0, 0}}, i64);
+  const std::vector modes{models::SentencePooling::mean, models::SentencePooling::max};
+  const Tensor there = models::sentence_pool(hidden.to(cuda), Mask::padding(ids.to(cuda), 0), modes, 0);
+  EXPECT_TRUE(allclose(there.to(cpu), models::sentence_pool(hidden, Mask::padding(ids, 0), modes, 0)));
+  const models::RobertaConfig encoder{
+      .vocab = 11, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 12, .max_length = 6, .init_std = 0.3};
+  const models::QuestionAnswerer model({.encoder = encoder});
+  const Tensor logits = randn({2, 3, 2}), starts = tensor({0, 1}, i64), ends = tensor({2, 2}, i64);
+  EXPECT_TRUE(
+      allclose(model.loss(logits.to(cuda), starts.to(cuda), ends.to(cuda)).to(cpu), model.loss(logits, starts, ends)));
 }
 
 }  // namespace

@@ -49,6 +49,10 @@ TEST(FromPyTorch, GradientsCompile) {
   Tensor x = randn({2, 3}).requires_grad_();
   Tensor loss = sum(square(x));
   loss.backward(), x.grad();
+  {
+    const Tensor y = square(x), g = ones({2, 3});
+    y.backward({.gradient = g});
+  }
   x.detach(), x.clone();
   loss = sum(square(x));
   grad(loss, {x}, {.create_graph = true});
@@ -69,6 +73,8 @@ TEST(FromPyTorch, ModulesCompile) {
   model.freeze(), model.unfreeze(), model.zero_grad();
   model.register_forward_hook([](nn::Module&, const Tensors&, const Tensor& output) { return output; });
   std::ostream(nullptr) << model;
+  Tensor x = randn({2, 4});
+  for (auto& layer : model.layers) x = layer(x);
   nn::Linear linear(4, 8, {.bias = false});
   nn::Embedding embedding(100, 16, {.padding_index = 0});
   nn::LayerNorm layer_norm(16);

@@ -49,10 +49,10 @@ void WorkCollector::add_copy(DevicePointer to, DevicePointer from, size_t bytes)
   flush_long();
 }
 
-void WorkCollector::add_upload(DevicePointer to, const void* pinned, size_t bytes) {
+void WorkCollector::add_upload(DevicePointer to, const PinnedSource& from, size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (list_.works().size() >= kLongBeforeUpload) launch_list(std::exchange(list_, {}), ListEnd::copy_to_device);
-  list_.add_upload(to, pinned, bytes);
+  list_.add_upload(to, from, bytes);
   flush_long();
 }
 
@@ -169,7 +169,8 @@ void WorkCollector::launch_work(const WorkList& list, const WorkList::Work& work
   if (work.kind == WorkList::Kind::copy) {
     copy_now(context_, work.to, work.from, work.bytes);
   } else if (work.kind == WorkList::Kind::upload) {
-    check(context_.driver->memcpy_to_device(work.to, work.host, work.bytes, context_.stream), "copy to the device");
+    check(context_.driver->memcpy_to_device(work.to, work.host.address, work.bytes, context_.stream),
+          "copy to the device");
   } else if (work.kind == WorkList::Kind::fill) {
     fill_now(context_, work.to, work.value, work.bytes);
   } else if (work.kind == WorkList::Kind::product) {

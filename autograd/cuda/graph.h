@@ -61,7 +61,7 @@ class WorkCollector : NonCopyable {
   void add_product(std::shared_ptr<BlasPlan> plan, const BlasOperands& operands);
   void add_copy(DevicePointer to, DevicePointer from, size_t bytes);
   /// A copy from pinned memory, which must not change until it has run; see PinnedPool::expect_copy().
-  void add_upload(DevicePointer to, const void* pinned, size_t bytes);
+  void add_upload(DevicePointer to, const PinnedSource& from, size_t bytes);
   void add_fill(DevicePointer to, uint8_t value, size_t bytes);
   void add_allocation(DevicePointer address, size_t bytes, size_t capacity);
   /// Gives what was collected to the driver.

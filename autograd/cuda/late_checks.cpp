@@ -39,20 +39,53 @@ device_checks::Place LateChecks::add(const ValueCheck& added) {
     lock.lock();
   }
   kernels::Finding* const finding = place();
-  checks_.push_back(added);
-  return {finding, first_ + std::ssize(checks_) - 1};
+  count_launches_of_this_thread();  // of a check whose launch threw
+  checks_.push_back({++added_, std::this_thread::get_id(), launches_, 0, added});
+  ++not_launched_;
+  return {finding, added_};
+}
+
+void LateChecks::launched() {
+  const std::lock_guard lock(mutex_);
+  count_launches_of_this_thread();
+}
+
+void LateChecks::count_launches_of_this_thread() {
+  // The newest are the most likely.
+  for (auto check = checks_.rbegin(); not_launched_ > 0 && check != checks_.rend(); ++check) {
+    if (check->launch || check->thread != std::this_thread::get_id()) continue;
+    check->launch = ++launches_;
+    --not_launched_;
+    return;
+  }
+}
+
+/// Removes and returns the checks that were launched and for which `ran` is true.
+template <class Ran>
+LateChecks::Checks LateChecks::take_launched(const Ran& ran) {
+  const auto taken = std::stable_partition(checks_.begin(), checks_.end(),
+                                           [&](const Check& check) { return check.launch == 0 || !ran(check); });
+  Checks done(std::make_move_iterator(taken), std::make_move_iterator(checks_.end()));
+  checks_.erase(taken, checks_.end());
+  return done;
 }
 
 void LateChecks::passed(int64_t number) {
+  Checks done;  // freed without the lock, since messages may hold tensors
   const std::lock_guard lock(mutex_);
-  const auto count = std::clamp<int64_t>(number - first_ + 1, 0, std::ssize(checks_));
-  checks_.erase(checks_.begin(), checks_.begin() + count);
-  first_ += count;
+  const auto found = std::ranges::find(checks_, number, &Check::number);
+  if (found == checks_.end()) return;
+  // Other threads may have launched checks with smaller numbers after it.
+  const int64_t before = found->launches_before;
+  done = take_launched([=](const Check& check) { return check.number == number || check.launch <= before; });
 }
 
 void LateChecks::wait(const char* what) {
-  flush_work(context_, ListEnd::wait);
+  Checks done;  // freed without the lock
   std::unique_lock lock(mutex_);
+  const int64_t last = launches_;
+  // Under the lock, so that a finding that another thread has read is cleared before it is read again.
+  flush_work(context_, ListEnd::wait);
   if (checks_.empty()) lock.unlock();
   if (lock)
     check(context_.driver->memcpy_to_host(on_host_, reinterpret_cast<DevicePointer>(on_device_), sizeof(*on_host_),
@@ -60,16 +93,17 @@ void LateChecks::wait(const char* what) {
           what);
   check(context_.driver->stream_synchronize(context_.stream), what);
   if (!lock) return;
-  std::vector<ValueCheck> done;
-  done.swap(checks_);
-  const int64_t first = first_;
-  first_ += std::ssize(done);
   const kernels::Finding found = *on_host_;
-  if (found.check == 0) return;
-  fill_bytes(on_device_, 0, sizeof(kernels::Finding));
+  ValueCheck failed;
+  if (found.check != 0) {
+    // It is still kept: the thread that removes a failed check also clears the finding.
+    const auto index = std::ranges::find(checks_, found.check, &Check::number) - checks_.begin();
+    failed = checks_.at(static_cast<size_t>(index)).check;
+    fill_bytes(on_device_, 0, sizeof(kernels::Finding));
+  }
+  done = take_launched([=](const Check& check) { return check.launch <= last; });
   lock.unlock();  // the message may read values
-  const ValueCheck& failed = done.at(static_cast<size_t>(found.check - first));
-  throw Error(failed.kind, failed.message(found.position, found.value));
+  if (found.check != 0) throw Error(failed.kind, failed.message(found.position, found.value));
 }
 
 }  // namespace tape::cuda_device
@@ -79,6 +113,7 @@ namespace tape::device_checks {
 Place begin(const ValueCheck& check) { return cuda_device::context().checks->add(check); }
 void passed(int64_t number) { cuda_device::context().checks->passed(number); }
 void end() {
+  cuda_device::context().checks->launched();
   if (cuda_device::context().blocking) cuda_device::synchronize();
 }
 const kernels::Finding* findings() { return cuda_device::context().checks->findings(); }

@@ -85,11 +85,12 @@ void PinnedPool::record_or_drop_expected(const void* at) noexcept {
   }
 }
 
-bool PinnedPool::expect_copy(const void* at) {
+uint64_t PinnedPool::expect_copy(const void* at) {
   const std::lock_guard lock(mutex_);
   Block* const block = find(at);
-  if (block) ++block->expected;
-  return block != nullptr;
+  if (!block) return 0;
+  ++block->expected;
+  return block->number;
 }
 
 void PinnedPool::trim() {
@@ -132,7 +133,9 @@ void* PinnedPool::allocate_block(int64_t bytes, int64_t capacity) {
   if (allocated == result::out_of_memory)
     raise(ErrorKind::out_of_memory, "cuda: the system refused {} bytes of pinned memory", bytes);
   check(allocated, "cuMemHostAlloc");
-  blocks_[static_cast<const char*>(pointer)].capacity = capacity;
+  Block& block = blocks_[static_cast<const char*>(pointer)];
+  block.capacity = capacity;
+  block.number = ++allocated_;
   return pointer;
 }
 

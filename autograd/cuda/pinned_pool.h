@@ -24,8 +24,8 @@ class PinnedPool : NonCopyable {
   /// other memory is ignored.
   bool record_copy(const void* at);
   /// Keeps the block of this address from being reused until record_expected() or drop_expected(), for copies that are
-  /// asked for later. Returns whether it is the pool's.
-  bool expect_copy(const void* at);
+  /// asked for later. Returns the block's number, which no other block has, or 0 if it is not the pool's.
+  uint64_t expect_copy(const void* at);
   /// The copy was asked for on the current device just now.
   void record_expected(const void* at);
   /// It will not be asked for.
@@ -38,6 +38,7 @@ class PinnedPool : NonCopyable {
  private:
   struct Block {
     int64_t capacity = 0;
+    uint64_t number = 0;  // unlike its address, no other block's
     bool used = true;
     uint64_t freed = 0;                                       // when
     int64_t expected = 0;                                     // copies that are to be asked for
@@ -56,6 +57,7 @@ class PinnedPool : NonCopyable {
   std::mutex mutex_;
   uint32_t generation_ = 0;  // of the driver that the blocks belong to
   Blocks blocks_;
+  uint64_t allocated_ = 0;
   uint64_t frees_ = 0;
 };
 

@@ -30,7 +30,7 @@ CopyNode copy_node(const WorkList::Work& work) {
   node.from.device = work.from;
   if (work.kind == WorkList::Kind::upload) {
     node.from.memory = memory_type::host;
-    node.from.host = const_cast<void*>(work.host);
+    node.from.host = const_cast<void*>(work.host.address);
   }
   // The pitch of one row has no effect, but drivers refuse one of 2 GiB.
   node.bytes = work.bytes;

@@ -39,19 +39,19 @@ void check_arguments(const Driver& d, void* function, const char* name, const si
 constexpr int64_t kMostStaged = int64_t{1} << 20;
 
 /// Pinned memory with these values until a copy that is to be collected has run.
-const void* expected_copy(const void* host, int64_t bytes) {
-  if (pinned_pool().expect_copy(host)) return host;
+PinnedSource expected_copy(const void* host, int64_t bytes) {
+  if (const uint64_t block = pinned_pool().expect_copy(host)) return {host, block};
   void* const pinned = pinned_pool().allocate(bytes);
   std::memcpy(pinned, host, static_cast<size_t>(bytes));
-  pinned_pool().expect_copy(pinned);
+  const uint64_t block = pinned_pool().expect_copy(pinned);
   pinned_pool().free(pinned);
-  return pinned;
+  return {pinned, block};
 }
 
 constexpr const char* kUpload = "copy to the device";
 
 void copy_staged(const Context& c, void* device, const void* host, int64_t bytes) {
-  const void* const pinned = expected_copy(host, bytes);
+  const void* const pinned = expected_copy(host, bytes).address;
   const Result copied =
       c.driver->memcpy_to_device(device_pointer(device), pinned, static_cast<size_t>(bytes), c.stream);
   if (copied == result::success)

@@ -39,9 +39,9 @@ void WorkList::add_copy(DevicePointer to, DevicePointer from, size_t bytes) {
   works_.push_back(std::move(work));
 }
 
-void WorkList::add_upload(DevicePointer to, const void* pinned, size_t bytes) {
-  Work work{.kind = Kind::upload, .to = to, .host = pinned, .bytes = bytes};
-  uploads_.push_back(pinned);
+void WorkList::add_upload(DevicePointer to, const PinnedSource& from, size_t bytes) {
+  Work work{.kind = Kind::upload, .to = to, .host = from, .bytes = bytes};
+  uploads_.push_back(from.address);
   work.operation = LaunchingOperation::current();
   works_.push_back(std::move(work));
 }

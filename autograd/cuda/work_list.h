@@ -14,6 +14,14 @@ namespace tape::cuda_device {
 
 struct BlasPlan;
 
+/// Pinned memory to copy from, and the number of its block (PinnedPool::expect_copy()): a later block at the same
+/// address is other memory, also for a graph.
+struct PinnedSource {
+  const void* address = nullptr;
+  uint64_t block = 0;
+  bool operator==(const PinnedSource&) const = default;
+};
+
 /// Kernels, products of cuBLASLt, copies and fills in their order, with copies of their arguments.
 class WorkList {
  public:
@@ -27,7 +35,7 @@ class WorkList {
     uint32_t shared_bytes = 0;
     size_t first_argument = 0, arguments = 0;  // of a kernel
     DevicePointer to = 0, from = 0;            // of a copy or fill
-    const void* host = nullptr;                // pinned memory, from which an upload copies
+    PinnedSource host = {};                    // of an upload
     size_t bytes = 0;
     uint8_t value = 0;
     std::shared_ptr<BlasPlan> plan = nullptr;  // of a product
@@ -43,7 +51,7 @@ class WorkList {
   void add_kernel(const char* name, void* function, Grid blocks, Grid threads, uint32_t shared_bytes,
                   const void* const* arguments, const size_t* sizes, size_t count);
   void add_copy(DevicePointer to, DevicePointer from, size_t bytes);
-  void add_upload(DevicePointer to, const void* pinned, size_t bytes);
+  void add_upload(DevicePointer to, const PinnedSource& from, size_t bytes);
   void add_fill(DevicePointer to, uint8_t value, size_t bytes);
   void add_product(std::shared_ptr<BlasPlan> plan, const BlasOperands& operands);
   void add_allocation(DevicePointer address, size_t bytes, size_t capacity);

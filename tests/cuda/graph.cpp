@@ -207,6 +207,19 @@ TEST_F(StepGraphs, KeepPinnedMemoryUntilItWasCopied) {
   free_pinned(third);
 }
 
+TEST_F(StepGraphs, CopyFromPinnedMemoryThatHasTheAddressOfFreedMemory) {
+  for (int i = 0; i < 8; ++i) {
+    const float value = static_cast<float>(i);
+    auto* const pinned = static_cast<float*>(allocate_pinned(kBytes));
+    std::fill(pinned, pinned + 64, value);
+    copy_to_device(x.get(), pinned, kBytes);
+    free_pinned(pinned);
+    EXPECT_EQ(step(y.get()), std::vector<float>(64, value));
+    empty_cache();
+  }
+  EXPECT_EQ(counted().graph_launches, 7);
+}
+
 TEST_F(StepGraphs, EndWhereALongListCopiesToTheDevice) {
   const std::vector<float> values(64, 2.0F);
   for (int i = 0; i < 3; ++i) {

@@ -3,23 +3,30 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <thread>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
 #include "autograd/cuda/context.h"
 #include "autograd/distributions.h"
+#include "autograd/kernels/index/common/take.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/rounding.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/scatter.h"
+#include "autograd/ops/kernel_call.h"
 #include "autograd/ops/loss/ctc_loss.h"
 #include "autograd/ops/loss/loss.h"
 #include "autograd/ops/loss/probability_loss.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/random.h"
 #include "optim/adam.h"
+#include "optim/step_report.h"
 #include "tests/cuda/test_device.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
@@ -134,6 +141,70 @@ TEST(LateChecks, NameTheParameterWhoseGradientIsNotFinite) {
   EXPECT_TAPE_ERROR(synchronize(cuda), ErrorKind::numeric,
                     "Adam: the gradient of parameter 1 [3] contains NaN or infinity; nothing was changed");
   EXPECT_TRUE(tensors_equal(first.detach().to(cpu), ones({2})));
+}
+
+/// A check that fails, whose kernel is launched after before(); meanwhile, other threads may do anything.
+template <class Before>
+void fail_after(const std::string& message, const Before& before) {
+  const Tensor flag = ones({1}, {DType::boolean, cuda});
+  run_kernels("test", cuda, [&](const KernelCall& at) {
+    at.check({ErrorKind::numeric, [message](int64_t, int64_t) { return message; }},
+             [&](int64_t number, kernels::Finding* finding) {
+               before();
+               kernels::take(at).check_flags(1, at.in<bool>(flag), number, finding);
+             });
+  });
+}
+template <class Body>
+void in_another_thread(const Body& body) {
+  std::thread(body).join();
+}
+
+TEST(LateChecks, AreKeptByAThreadThatWaitsBeforeTheirLaunch) {
+  const TestDevice device;
+  fail_after("late", [] { in_another_thread([] { synchronize(cuda); }); });
+  EXPECT_TAPE_ERROR(synchronize(cuda), ErrorKind::numeric, "late");
+  synchronize(cuda);
+}
+
+TEST(LateChecks, AreKeptByAStepReportOfAnotherThreadBeforeTheirLaunch) {
+  const TestDevice device;
+  const Tensor weight = ones({2}, {f32, cuda}).requires_grad_();
+  sum(weight).backward();
+  fail_after("late", [&] {
+    in_another_thread([&] {
+      optim::StepReport report({weight}, {ones({}, {f32, cuda})}, {});
+      report.send();
+      EXPECT_TRUE(report.receive().is_finite());
+    });
+  });
+  EXPECT_TAPE_ERROR(synchronize(cuda), ErrorKind::numeric, "late");
+}
+
+TEST(LateChecks, NeedNoLaunch) {
+  const TestDevice device;
+  const Tensor weight = ones({2, 1}, {f32, cuda}), ids = ids_on_device({1});
+  EXPECT_THROW(fail_after("never", [] { throw std::runtime_error("no launch"); }), std::runtime_error);
+  synchronize(cuda);
+  for (int i = 0; i < 5000; ++i) embedding(weight, ids);
+  fail_after("late", [] {});
+  EXPECT_TAPE_ERROR(synchronize(cuda), ErrorKind::numeric, "late");
+}
+
+TEST(LateChecks, HaveTheirMessagesIfThreadsFailAndWaitAtTheSameTime) {
+  const TestDevice device;
+  const auto fail_and_wait = [](const std::string& message) {
+    for (int i = 0; i < 300; ++i) try {
+        fail_after(message, [] {});
+        synchronize(cuda);
+      } catch (const std::exception& error) {
+        EXPECT_TRUE(std::string(error.what()) == "one" || std::string(error.what()) == "two") << error.what();
+      }
+  };
+  std::thread other([&] { fail_and_wait("one"); });
+  fail_and_wait("two");
+  other.join();
+  synchronize(cuda);
 }
 
 }  // namespace

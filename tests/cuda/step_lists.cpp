@@ -64,12 +64,13 @@ StepCost cost_of_steps(Model& model, const Loss& loss, const TrainerOptions& giv
     return BatchLoss{loss(from_vector(ids.values, {kBatch, kLength + 1})), kBatch * kLength};
   });
   cuda_device::GraphStatistics last = counts.back();
-  const cuda_device::GraphStatistics& before = counts[4];
+  const auto first = static_cast<size_t>(4 * given.accumulate);  // asked before each batch
+  const cuda_device::GraphStatistics& before = counts[first];
   for (size_t i = 0; i < last.lists.size(); ++i) last.lists[i] -= before.lists[i];
   return {(last.by_graph - before.by_graph) / (kSteps - 4),
           last.plainly - before.plainly,
           last.graphs - before.graphs,
-          waits.back() - waits[4],
+          waits.back() - waits[first],
           cuda_device::list_ends_text(last),
           last.refusal};
 }

@@ -50,7 +50,8 @@ template <class T>
 void attention_forward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to) {
   const TileLauncher<T> launch(s);
   const int64_t tiles = s.B * s.H * launch.tiles(s.Tq);
-  if (has_few_queries<T>(s))
+  // Kernels that read the statistics recompute the scores as the tiles do, not as the parts do.
+  if (has_few_queries<T>(s) && !to.for_backward && !to.probabilities)
     attend_in_parts<T>(s, in, to);
   else
     launch(kAttentionForward, tiles * column_blocks(s.Dv), s, in, to);

@@ -82,6 +82,7 @@ struct AlignedOperands {
 void attention_forward(const AttentionShape& s, const AttentionOperands<BFloat16>& operands,
                        const AttentionResults<BFloat16>& to) {
   const AlignedOperands aligned(s, operands);
+  // Also before a backward pass, which reads the output: rounding it to bf16 matters far more than the order of sums.
   if (has_few_queries<BFloat16>(s)) return attend_in_parts<BFloat16>(s, aligned.in, to);
   const Bf16Tile tile = AttentionBf16::forward(padded_width(s));
   launch(kForward, tile, Blocks(tile, s.B * s.H, s.Tq), 1, 0, s, aligned.in, to, Bf16Factors(s.scale, s.dropout));

@@ -41,6 +41,7 @@ struct Attention {
   AttentionLayout layout;
   bool need_weights;
   bool saves_outputs;  ///< for the kernels of bf16
+  bool recorded;
 
   Results<2, 2> results(Inputs in) const {
     const TensorOptions options = in[0].options(), sums{in[0].dtype() == f64 ? f64 : f32, in[0].device()};
@@ -57,7 +58,8 @@ struct Attention {
                  {.out = c.out(),
                   .highest = c.template kept_as<S>(0),
                   .inverse = c.template kept_as<S>(1),
-                  .probabilities = c.out(1)});
+                  .probabilities = c.out(1),
+                  .for_backward = recorded});
   }
   template <class T>
   void backward(const BackwardCall<T>& c) const {
@@ -122,8 +124,9 @@ AttentionResult attend(const AttentionInputs& in, bool need_weights) {
   const AttentionLayout& layout = in.layout;
   const kernels::AttentionShape& s = layout.shape;
   const bool weights_needed = need_weights || attention_weights_requested();
+  const bool recorded = needs_record({in.query, in.key, in.value, in.additive});
   auto [output, weights] = fused(attention_op, {in.query, in.key, in.value, in.additive},
-                                 Attention{layout, weights_needed, computes_in_bf16(in, weights_needed)},
+                                 Attention{layout, weights_needed, computes_in_bf16(in, weights_needed), recorded},
                                  {{"heads", s.H},
                                   {"scale", s.scale},
                                   {"causal_offset", layout.band.causal_offset()},

@@ -6,6 +6,7 @@
 #include "autograd/kernels/attention/rotary.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/fused.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
@@ -74,14 +75,17 @@ struct RotaryEmbedding {
   Tensors gradients(const BackwardContext& c) const {
     Tensors gradients(3);
     if (c.needs(0)) gradients[0] = rotary_embedding(c.grad(), c.saved(1), -c.saved(2), options);
-    if (c.needs(1) || c.needs(2))
-      std::tie(gradients[1], gradients[2]) = of_tables(c.saved(0), c.grad(), c.saved(1).shape());
+    if (c.needs(1) || c.needs(2)) std::tie(gradients[1], gradients[2]) = of_tables(c.saved(0), c.grad(), c.saved(1));
     return gradients;
   }
-  std::pair<Tensor, Tensor> of_tables(const Tensor& x, const Tensor& dy, const Shape& table) const {
-    const auto [u, v] = pairs_of(view_heads(x, options.num_heads), shape.pairs, options);
-    const auto [du, dv] = pairs_of(view_heads(dy, options.num_heads), shape.pairs, options);
-    return {sum_to(sum(du * u + dv * v, -2), table), sum_to(sum(dv * u - du * v, -2), table)};
+  /// In the tables' dtype, which may be f32 where x and dy are bf16.
+  std::pair<Tensor, Tensor> of_tables(const Tensor& x, const Tensor& dy, const Tensor& table) const {
+    const auto split = [&](const Tensor& of) {
+      return pairs_of(view_heads(cast(of, table.dtype()), options.num_heads), shape.pairs, options);
+    };
+    const auto [u, v] = split(x);
+    const auto [du, dv] = split(dy);
+    return {sum_to(sum(du * u + dv * v, -2), table.shape()), sum_to(sum(dv * u - du * v, -2), table.shape())};
   }
   Tensor reference(Inputs in) const {
     const Tensor heads = view_heads(in[0], options.num_heads), c = unsqueeze(in[1], -2), s = unsqueeze(in[2], -2);

@@ -1,5 +1,6 @@
 #include "autograd/kernels/attention/attention.h"
 
+#include "autograd/cuda/kernels/attention_shape.h"
 #include "tests/cuda/kernels/attention_case.h"
 
 namespace tape::kernels {
@@ -11,6 +12,17 @@ template <class T>
 class CudaAttention : public KernelTest<T> {
  protected:
   void check(const AttentionCase& c) {
+    check_call(c);
+    if (c.shape.Tq > AttentionParts::kMostQueries || !c.for_backward) return;
+    AttentionCase inference = c;
+    inference.for_backward = inference.probabilities = false;
+    check_call(inference);
+  }
+
+ private:
+  static constexpr double kTolerance = std::is_same_v<T, float> ? 1e-5 : 1e-12;
+
+  void check_call(const AttentionCase& c) {
     SCOPED_TRACE(text(c));
     const AttentionShape& s = c.shape;
     const Data data(c);
@@ -21,7 +33,11 @@ class CudaAttention : public KernelTest<T> {
     const auto forward = [&](const AttentionKernels<T>& kernels, const AttentionOperands<T>& in, T* to, T* most, T* sum,
                              T* p) {
       kernels.forward(s, in,
-                      {.out = to, .highest = most, .inverse = sum, .probabilities = c.probabilities ? p : nullptr});
+                      {.out = to,
+                       .highest = most,
+                       .inverse = sum,
+                       .probabilities = c.probabilities ? p : nullptr,
+                       .for_backward = c.for_backward});
     };
     forward(attention<T>(), data.on_host(), out.data(), highest.data(), inverse.data(), probabilities.data());
     const auto forward_there = this->on_device([&] {
@@ -33,7 +49,7 @@ class CudaAttention : public KernelTest<T> {
     });
     expect_close(forward_there, joined(out, highest, inverse, probabilities), "out, highest, inverse, probabilities", 1,
                  kTolerance);
-    if (c.rows) return;  // for inference only
+    if (!c.for_backward) return;
     const auto backward = [&](const AttentionKernels<T>& kernels, const AttentionOperands<T>& in, const T* most,
                               const T* sum, const T* dout, const T* dp, T* dq, T* dk, T* dv, T* dadditive) {
       kernels.backward(s, in,
@@ -63,9 +79,6 @@ class CudaAttention : public KernelTest<T> {
       for (const T value : gradient) size = std::max(size, std::abs(static_cast<double>(value)));
     expect_close(backward_there, joined(dq, dk, dv, dadditive), "dq, dk, dv, dadditive", size, kTolerance);
   }
-
- private:
-  static constexpr double kTolerance = std::is_same_v<T, float> ? 1e-5 : 1e-12;
 
   template <class... More>
   static Array<T> joined(Array<T> first, const More&... more) {
@@ -194,6 +207,7 @@ TYPED_TEST(CudaAttention, ReadsTheRowsOfACache) {
     for (const int64_t Tk : {1, 6, 300}) {
       AttentionCase c = attention_case(3, 2, Tq == 2 ? 2 : 1, Tq, Tk, 9, 10, true);
       c.rows = true;
+      c.for_backward = false;
       this->check(c);
       c.probabilities = false;
       c.shape.causal_offset = Tk - Tq;
@@ -228,6 +242,7 @@ TYPED_TEST(CudaAttention, IsThatOfTheCpuForRandomOptions) {
     c.dprobabilities = engine() % 2;
     c.probabilities = engine() % 2;
     c.rows = s.Tq * s.group <= kFewQueries && engine() % 2;
+    c.for_backward = !c.rows;
     c.dq = engine() % 4, c.dk = engine() % 4, c.dv = engine() % 4, c.dadditive = c.additive && engine() % 2;
     this->check(c);
   }

@@ -18,18 +18,19 @@ namespace tape::kernels::attention_cases {
 struct AttentionCase {
   AttentionShape shape;
   bool keep = false, additive = false, dprobabilities = false, rows = false;
-  bool probabilities = true, dq = true, dk = true, dv = true, dadditive = true;
+  bool probabilities = true, for_backward = true, dq = true, dk = true, dv = true, dadditive = true;
 };
 
 inline std::string text(const AttentionCase& c) {
   const AttentionShape& s = c.shape;
   return fmt::format(
       "B {}, H {} in groups of {}, Tq {}, Tk {}, D {}, Dv {}, offsets {} and {}, dropout {}, keep {} {} {} {} {}, "
-      "additive {} {} {} {} {}, dprobabilities {}, rows {}, probabilities {}, dq {}, dk {}, dv {}, dadditive {}",
+      "additive {} {} {} {} {}, dprobabilities {}, rows {}, probabilities {}, for backward {}, dq {}, dk {}, dv {}, "
+      "dadditive {}",
       s.B, s.H, s.group, s.Tq, s.Tk, s.D, s.Dv, s.first_offset, s.causal_offset, s.dropout, c.keep, s.keep_strides[0],
       s.keep_strides[1], s.keep_strides[2], s.keep_strides[3], c.additive, s.additive_strides[0], s.additive_strides[1],
-      s.additive_strides[2], s.additive_strides[3], c.dprobabilities, c.rows, c.probabilities, c.dq, c.dk, c.dv,
-      c.dadditive);
+      s.additive_strides[2], s.additive_strides[3], c.dprobabilities, c.rows, c.probabilities, c.for_backward, c.dq,
+      c.dk, c.dv, c.dadditive);
 }
 
 /// Operands [B, H, T, D] or, packed, [B, T, H D] with `gap` values between the batch elements.

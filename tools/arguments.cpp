@@ -1,8 +1,10 @@
 #include "tools/arguments.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iostream>
+#include <limits>
 #include <numeric>
 #include <sstream>
 #include <type_traits>
@@ -45,6 +47,59 @@ CLI::Validator rule(const std::string& text, const std::function<bool(double)>& 
       },
       "");
 }
+
+/// Parses all of a text as a decimal number.
+template <class T>
+std::errc parse(const std::string& text, T& number) {
+  const char* const end = text.data() + text.size();
+  const auto [rest, failed] = std::from_chars(text.data(), end, number);
+  return failed == std::errc() && rest != end ? std::errc::invalid_argument : failed;
+}
+
+/// What is wrong with an integer of type T; "" if nothing is. Removes leading zeros, which CLI11 reads as octal.
+template <class T>
+std::string check_integer(std::string& value) {
+  const size_t sign = value.starts_with('-') ? 1 : 0;
+  const bool digits = value.size() > sign && value.find_first_not_of("0123456789", sign) == value.npos;
+  if (!digits) return fmt::format("must be an integer, got {}", value);
+  T number = 0;
+  if (sign == 1 && std::is_unsigned_v<T>) return {};  // refused by at_least()
+  if (parse(value, number) != std::errc()) {
+    using Limits = std::numeric_limits<T>;
+    if (sign == 1) return fmt::format("must be at least {}, got {}", Limits::min(), value);
+    return fmt::format("must be at most {}, got {}", Limits::max(), value);
+  }
+  value = fmt::format("{}", number);
+  return {};
+}
+
+std::string check_double(const std::string& value) {
+  double number = 0;
+  if (parse(value, number) == std::errc() && std::isfinite(number)) return {};
+  return fmt::format("must be a finite number, got {}", value);
+}
+
+/// Accepts decimal numbers of type T only, while CLI11 also reads 010 as 8 and 0x10 as 16, and clamps large integers.
+template <class T>
+CLI::Validator decimal() {
+  return CLI::Validator(
+      [](std::string& value) -> std::string {
+        if constexpr (std::is_integral_v<T>)
+          return check_integer<T>(value);
+        else
+          return check_double(value);
+      },
+      "");
+}
+
+template <class T>
+struct ValueOf {
+  using type = T;
+};
+template <class T>
+struct ValueOf<std::optional<T>> {
+  using type = T;
+};
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -188,12 +243,17 @@ std::function<std::string()> Command::saves_options() {
   return [app = app_] { return saved_arguments(*app); };
 }
 
+std::function<bool(const std::string&)> Command::given() {
+  return [state = state_](const std::string& name) { return state->given.contains(name); };
+}
+
 template <class T>
 Option Command::option(const std::string& name, T& target, const std::string& help) {
   CLI::Option* const option = app_->add_option(name, target, help);
   if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) option->capture_default_str();
-  if constexpr (std::is_same_v<T, uint64_t> || std::is_same_v<T, std::optional<uint64_t>>)
-    return Option(option).at_least(0);
+  using Value = typename ValueOf<T>::type;
+  if constexpr (std::is_arithmetic_v<Value>) option->transform(decimal<Value>());
+  if constexpr (std::is_same_v<Value, uint64_t>) return Option(option).at_least(0);
   return Option(option);
 }
 template Option Command::option(const std::string&, std::string&, const std::string&);
@@ -263,6 +323,7 @@ int Program::run(int argc, char** argv) {
     return 2;
   }
   try {
+    state_->given = given_options(*command, arguments);
     std::vector<std::string> all = arguments;
     if (std::ranges::find(state_->keeping, command) != state_->keeping.end())
       all = with_saved_arguments(*command, std::move(all));
@@ -273,10 +334,9 @@ int Program::run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const bool keeps = std::ranges::find(state_->keeping, command) != state_->keeping.end();
     const bool required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-    const std::string note = keeps && required ? missing_run_note(*command, arguments) : "";
-    // Error shortens long messages.
-    std::cerr << name_ << ": " << tape::Error(ErrorKind::config, explain(error.what(), arguments) + note).what()
-              << "\n";
+    std::string text = explain(error.what(), arguments);
+    if (keeps && required) text = explain_required(*command, arguments, text);
+    std::cerr << name_ << ": " << tape::Error(ErrorKind::config, text).what() << "\n";  // shortens long messages
     return 2;
   }
   if (state_->chosen) return state_->chosen();
@@ -289,6 +349,7 @@ int Program::print_help(const std::vector<std::string>& path) const {
   const CLI::App* command = app_.get();
   std::string before = name_;
   for (const std::string& word : path) {
+    if (word == "--help") continue;
     const std::vector<std::string> names = subcommands_of(*command);
     if (std::find(names.begin(), names.end(), word) == names.end()) {
       const auto meant = closest(word, names);

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,7 @@ class Option {
 struct CommandState {
   std::function<int()> chosen = {};
   std::vector<const CLI::App*> keeping = {};  ///< commands that save their options
+  std::set<std::string> given = {};           ///< options in the command line
 };
 
 /// A command of the program and its options.
@@ -61,6 +63,9 @@ class Command {
   /// are not given default to the run's (saved_arguments.h). The returned function gives the options to save as JSON,
   /// with absolute paths; call it after parsing.
   std::function<std::string()> saves_options();
+  /// A function that returns whether an option such as "--lr" is in the command line, and not only among the saved
+  /// options of a run; call it after parsing.
+  std::function<bool(const std::string&)> given();
 
   /// `--name VALUE` stores its value in `target`, whose initial value --help shows as the default, except for an
   /// optional. T: std::string, int, int64_t, uint64_t, double, an optional of these, or a vector of strings.

@@ -303,8 +303,9 @@ Command add_kind(Command& bench, const char* name, const char* description,
   return command;
 }
 
-Option add_line_flag(Command& command, BenchOptions& options) {
-  return command.flag("--json", options.common.json, "Print only the JSON line, the default without --profile");
+Option add_line_flag(Command& command, BenchOptions& options,
+                     const char* help = "Print one JSON line, which is the default") {
+  return command.flag("--json", options.common.json, help);
 }
 
 }  // namespace
@@ -312,10 +313,10 @@ Option add_line_flag(Command& command, BenchOptions& options) {
 void add_bench(Command app) {
   const auto options = std::make_shared<BenchOptions>();
   Command bench = app.subcommand("bench", "Measure training steps, decoding and matrix products");
-  bench.footer("Example: tapeformer bench train-step --config gpt-nano --profile");
+  bench.footer("Example: tapeformer bench train-step --config gpt-nano --profile");  // also that of train-step
 
   Command step = add_kind(bench, "train-step", "Forward, backward and Adam on random tokens", options, train_step);
-  const Option line = add_line_flag(step, *options);
+  const Option line = add_line_flag(step, *options, "Print only the JSON line, the default without --profile");
   step.option("--config", options->config, "Model and batch size").one_of(bench_names());
   step.option("--dropout", options->dropout, "Dropout probability throughout the model").probability();
   step.option("--steps", options->steps, "Steps to time, on a GPU five each without --profile").at_least(1);
@@ -331,6 +332,7 @@ void add_bench(Command app) {
   const auto decoded = std::make_shared<BenchOptions>(BenchOptions{.config = "base", .steps = 5});
   Command decoding = add_kind(
       bench, "decode", "Translation of 32 tokens to 32 tokens, or GPT-2's next 128 tokens behind 16", decoded, decode);
+  decoding.footer("Example: tapeformer bench decode --config tiny --beam 1");
   add_line_flag(decoding, *decoded);
   decoding.option("--config", decoded->config, "Model").one_of({"base", "tiny", "gpt-124m"});
   decoding.option("--batch", decoded->batch, "Sentences at once").at_least(1);
@@ -338,6 +340,7 @@ void add_bench(Command app) {
   decoding.option("--steps", decoded->steps, "Runs to time").at_least(1);
 
   Command products = add_kind(bench, "gemm", "Speed of single-precision matrix products", options, gemm);
+  products.footer("Example: tapeformer bench gemm --precision high");
   add_line_flag(products, *options);
   add_precision(decoding, decoded->common);
   add_device(decoding, decoded->common);

@@ -98,7 +98,7 @@ int run(int argc, char** argv) {
   program.root().footer(
       "Exit codes: 0 success, 1 an error in this program (or train --doctor found a problem), 2 invalid arguments,\n"
       "3 a file with invalid contents or an invalid configuration, 4 a file that cannot be read or written,\n"
-      "5 NaN or infinity, 6 out of memory, 130 after Ctrl-C, 143 after SIGTERM.");
+      "5 NaN or infinity, 6 out of memory, 129 after SIGHUP, 130 after Ctrl-C, 143 after SIGTERM.");
   return program.run(argc, argv);
 }
 

@@ -2,6 +2,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/path.h"
 #include "models/gguf/export.h"
@@ -12,7 +15,8 @@ namespace tape::tools {
 namespace {
 
 struct ExportArguments {
-  std::string model, out, format = "gguf", dtype = "f32", name;
+  std::string model, out, dtype = "f32", name;
+  std::optional<std::string> format;
   bool with_past = false, overwrite = false;
   int64_t max_inline_bytes = models::OnnxExportOptions().max_inline_bytes;
   Common common;
@@ -20,6 +24,14 @@ struct ExportArguments {
 
 [[noreturn]] void of_another_format(const std::string& option, const char* format) {
   raise(ErrorKind::config, "export: {} needs --format {}", option, format);
+}
+
+/// "gguf" or "onnx": --format, else the extension of --out, else gguf.
+std::string format_of(const ExportArguments& a) {
+  for (const auto& [extension, other] : {std::pair(".gguf", "onnx"), {".onnx", "gguf"}})
+    if (a.out.ends_with(extension) && a.format == other)
+      raise(ErrorKind::config, "export: --format {} contradicts the extension of {}", other, a.out);
+  return a.format.value_or(a.out.ends_with(".onnx") ? "onnx" : "gguf");
 }
 
 void export_gguf(const ExportArguments& a) {
@@ -57,8 +69,9 @@ std::unique_ptr<train::FolderLock> claim_out(const ExportArguments& a) {
 
 int export_model(const ExportArguments& arguments) {
   prepare(arguments.common);
+  const std::string format = format_of(arguments);
   const auto lock = claim_out(arguments);
-  (arguments.format == "onnx" ? export_onnx : export_gguf)(arguments);
+  (format == "onnx" ? export_onnx : export_gguf)(arguments);
   return 0;
 }
 
@@ -73,11 +86,13 @@ void add_export(Command app) {
       "would\n"
       "exceed 2 GB has its tensors in a second file, OUT_data. Adapters are merged into the weights.\n"
       "Examples: tapeformer export --model runs/book --out book.gguf --dtype q8_0\n"
-      "          tapeformer export --model runs/book --format onnx --with-past --out book.onnx");
+      "          tapeformer export --model runs/book --with-past --out book.onnx");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and the tokenizer")
       .required();
   command.option("--out", arguments->out, "File to write, or folder (see --with-past)").required();
-  command.option("--format", arguments->format, "Format of the file").one_of({"gguf", "onnx"});
+  command.option("--format", arguments->format, "Format of the file")
+      .one_of({"gguf", "onnx"})
+      .default_text("by the extension of --out: .onnx, else gguf");
   command
       .option("--dtype", arguments->dtype,
               "Dtype of matrices and embeddings; vectors stay f32; q8_0 and q4_0: gguf only")

@@ -19,6 +19,7 @@
 #include "text/load_tokenizer.h"
 #include "text/padding_in_texts.h"
 #include "text/stream_decoder.h"
+#include "tools/dropped_text.h"
 #include "tools/lines.h"
 
 namespace tape::tools {
@@ -43,6 +44,7 @@ class Writer {
         reader_(dynamic_cast<models::EncoderDecoder*>(&models::module_of(model_))),
         continuer_(dynamic_cast<models::CausalLM*>(&models::module_of(model_))),
         tokenizer_(text::load_tokenizer(arguments.model)),
+        dropped_(*tokenizer_),
         streamer_(*tokenizer_,
                   [this](std::string_view text) {
                     out_.write(text);
@@ -67,10 +69,14 @@ class Writer {
 
   /// `where` names the prompt in errors.
   void add(const std::string& text, const std::string& where) {
+    dropped_.add(text);
     const std::vector<int64_t> ids = encoded(text);
-    if (ids.empty() && reader_) raise(ErrorKind::config, "{}: empty, but the model's encoder needs text", where);
-    if (ids.empty() && !continuer_->options().bos_id)
-      raise(ErrorKind::config, "{}: empty, and the model has no bos_token_id to start from", where);
+    const bool needs_text = reader_ || !continuer_->options().bos_id;
+    if (ids.empty() && needs_text) {
+      dropped_.report();
+      raise(ErrorKind::config, "{}: empty, {}", where,
+            reader_ ? "but the model's encoder needs text" : "and the model has no bos_token_id to start from");
+    }
     for (int64_t i = 0; i < arguments_.count; ++i) {
       prompts_.push_back({text, ids});
       if (std::ssize(prompts_) == arguments_.batch) run();
@@ -100,7 +106,10 @@ class Writer {
   }
 
   /// Prints to standard error what was left out of the prompts.
-  void report() const { tell(padding_.note(*tokenizer_)); }
+  void report() const {
+    dropped_.report();
+    tell(padding_.note(*tokenizer_));
+  }
 
  private:
   std::vector<models::Continuation> said_of(const std::vector<std::vector<int64_t>>& ids) {
@@ -139,6 +148,7 @@ class Writer {
   models::EncoderDecoder* reader_;  // one of these two is null
   models::CausalLM* continuer_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
+  DroppedText dropped_;
   std::optional<text::ChatTemplate> chat_;
   Output out_;
   models::TextStreamer streamer_;
@@ -147,10 +157,18 @@ class Writer {
   text::PaddingInTexts padding_;
 };
 
+/// Before the prompt is printed.
+void check_lengths(const models::GenerateOptions& options) {
+  if (options.min_new_tokens.value_or(0) > options.max_new_tokens)
+    raise(ErrorKind::config, "generate: --min-new-tokens must be at most --max-new-tokens, {}, got {}",
+          options.max_new_tokens, *options.min_new_tokens);
+}
+
 int generate(GenerateArguments& arguments) {
   prepare(arguments.common);
   const DeviceScope on_device = use_device(arguments.common);
   models::check(arguments.options.sampling);
+  check_lengths(arguments.options);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
   if (arguments.prompt && !valid_utf8(*arguments.prompt)) raise(ErrorKind::format, "--prompt: not UTF-8");
   Writer writer(arguments);

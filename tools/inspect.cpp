@@ -19,6 +19,7 @@
 #include "inspect/live/live_page.h"
 #include "inspect/tape_dot.h"
 #include "text/unknown_tokens.h"
+#include "tools/dropped_text.h"
 #include "tools/lines.h"
 #include "train/runs/output_folder.h"
 
@@ -129,6 +130,10 @@ void warn_of_unknown(const text::Tokenizer& tokenizer, const inspect::InspectOpt
   const text::Tokenizer& second = tokenizer.target();  // the target side of a translator, else the same tokenizer
   if (texts.text_b) unknown.add(second, second.encode(*texts.text_b), *texts.text_b);
   tell(unknown.note());
+  DroppedText dropped(tokenizer);
+  dropped.add(*texts.text);
+  if (texts.text_b) dropped.add(*texts.text_b);
+  dropped.report();
 }
 
 int inspect_model(InspectArguments& arguments) {

@@ -131,6 +131,12 @@ bool run_was_started_by(const std::string& command, const std::string& folder) {
   }
 }
 
+std::set<std::string> given_options(const CLI::App& command, const std::vector<std::string>& arguments) {
+  std::set<std::string> names;
+  for (const Given& one : given_in(command, arguments)) names.insert(one.name);
+  return names;
+}
+
 std::vector<std::string> with_saved_arguments(const CLI::App& command, std::vector<std::string> arguments) {
   const std::vector<Given> all = given_in(command, arguments);
   const auto given = [&all](const std::string& name) {
@@ -159,11 +165,15 @@ std::vector<std::string> with_saved_arguments(const CLI::App& command, std::vect
   return arguments;
 }
 
-std::string missing_run_note(const CLI::App& command, const std::vector<std::string>& arguments) {
-  const std::string file = file_of(command, given_in(command, arguments));
+std::string explain_required(const CLI::App& command, const std::vector<std::string>& arguments,
+                             const std::string& message) {
+  const std::vector<Given> all = given_in(command, arguments);
+  if (std::ranges::find(all, "--resume", &Given::name) == all.end()) return message;
+  const std::string file = file_of(command, all);
+  if (file.empty()) return "--out is required with --resume";
   std::error_code not_there;
-  if (file.empty() || std::filesystem::exists(file, not_there)) return "";
-  return fmt::format(" ({}, which stores the options of a run, does not exist)", file);
+  if (std::filesystem::exists(file, not_there)) return message;
+  return fmt::format("{} ({}, which stores the options of a run, does not exist)", message, file);
 }
 
 std::string repeated_option(const CLI::App& command, const std::vector<std::string>& arguments) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,14 +20,19 @@ std::string saved_arguments(const CLI::App& command);
 /// Whether the run in a folder was started by `command` ("train lm"). False if the folder has no readable command file.
 bool run_was_started_by(const std::string& command, const std::string& folder);
 
+/// Names of the options among the arguments: "--lr".
+std::set<std::string> given_options(const CLI::App& command, const std::vector<std::string>& arguments);
+
 /// With --resume, returns the arguments plus the options saved in --out, except those that are given again or that
 /// exclude a given one. Otherwise returns the arguments unchanged. Throws Error (format) for a file without such JSON
 /// and Error (config) for a run of another command.
 std::vector<std::string> with_saved_arguments(const CLI::App& command, std::vector<std::string> arguments);
 
-/// " (runs/mt/run.json, which stores the options of a run, does not exist)" with --resume and a folder without that
-/// file, to explain why an option is required; else "".
-std::string missing_run_note(const CLI::App& command, const std::vector<std::string>& arguments);
+/// The message about a missing option. With --resume, explains why the run's folder does not provide it: "--out is
+/// required with --resume", or the message and " (runs/mt/run.json, which stores the options of a run, does not
+/// exist)".
+std::string explain_required(const CLI::App& command, const std::vector<std::string>& arguments,
+                             const std::string& message);
 
 /// "--lr: given twice, as 0.1 and 0.2; give it once" for the first single-valued option that is repeated; "" if there
 /// is none.

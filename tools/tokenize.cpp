@@ -14,6 +14,7 @@
 #include "text/json.h"
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
+#include "tools/dropped_text.h"
 #include "tools/lines.h"
 
 namespace tape::tools {
@@ -74,9 +75,11 @@ std::string json_line(const text::Tokenizer& tokenizer, const text::Encoding& en
 }
 
 std::string encoded(const text::Tokenizer& tokenizer, const std::string& line, int64_t number,
-                    const TokenizeOptions& options) {
+                    const TokenizeOptions& options, DroppedText& dropped) {
   const text::EncodeOptions how{.add_special_tokens = !options.no_special_tokens, .max_length = options.max_length};
   const Texts texts = options.json ? read_json(line, number, options.pair) : read_plain(line, number, options.pair);
+  dropped.add(texts.first);
+  if (texts.second) dropped.add(*texts.second);
   const text::Encoding encoding =
       texts.second ? tokenizer.encode_pair(texts.first, *texts.second, how) : tokenizer.encode(texts.first, how);
   if (options.json) return json_line(tokenizer, encoding);
@@ -97,6 +100,7 @@ int tokenize(const TokenizeOptions& options) {
     tokenizer = &tokenizer->target();
   }
   Output output;
+  DroppedText dropped(*tokenizer);
   int64_t number = 0;
   for (auto line = next_line(); line; line = next_line()) {
     ++number;
@@ -105,14 +109,16 @@ int tokenize(const TokenizeOptions& options) {
       out = tokenizer->decode(read_ids(*line, number), !options.keep_special_tokens);
       if (options.json) out = dump_json(out);
     } else if (options.explain) {
+      dropped.add(*line);
       for (const std::string& step : tokenizer->explain(*line)) out += out.empty() ? step : fmt::format("\n{}", step);
     } else {
-      out = encoded(*tokenizer, *line, number, options);
+      out = encoded(*tokenizer, *line, number, options, dropped);
     }
     out += '\n';
     output.write(out);
   }
   output.flush();
+  dropped.report();
   return 0;
 }
 

@@ -35,6 +35,7 @@ void add_train_classifier(Command train) {
     train::ClassificationOptions& options = arguments->options;
     options.records = record_format_of_data(arguments->format, options.data);
     if (arguments->format == "label-first") options.format = text::LabelFormat::label_space_sentence;
+    check_data_options(*arguments, {"--text-column", "--label-column"});
     return run_task(*arguments, train::examine_classification, train::train_classification,
                     [](const train::ClassificationResult& result) {
                       return Validation{fmt::format("loss {:.4f}, accuracy {:.4g}, macro-F1 {:.4g}", result.valid_loss,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -29,6 +30,16 @@ struct EncoderArguments : TrainArguments {
   std::optional<std::string> format;
   std::string pooling;
 };
+
+/// Throws Error (config) for --valid-fraction with --valid, and for the options `columns` unless the data has records.
+template <class Options>
+void check_data_options(const EncoderArguments<Options>& arguments, std::initializer_list<const char*> columns) {
+  const Options& options = arguments.options;
+  if (!options.valid.empty()) refuse_given(arguments, {"--valid-fraction"}, "has no effect with --valid");
+  if (!options.records)
+    refuse_given(arguments, columns,
+                 fmt::format("applies to records only, and {} is not read as such; choose a --format", options.data));
+}
 
 /// Result of a validation, as a sentence and as JSON.
 struct Validation {

@@ -25,7 +25,25 @@ std::vector<std::string> names_of(const auto& rows) {
   return names;
 }
 
+/// Throws Error (config) for options that the others make irrelevant.
+void check_options_have_effect(const TrainLmArguments& arguments) {
+  const train::LanguageModelOptions& options = arguments.options;
+  if (!arguments.init.folder.empty())
+    refuse_given(arguments, {"--architecture", "--level", "--vocab-size"},
+                 "cannot be set with --init, whose model determines it");
+  if (!options.tokenizer.empty())
+    refuse_given(arguments, {"--level", "--vocab-size"}, "has no effect with --tokenizer, which is not trained");
+  if (arguments.level == "char") refuse_given(arguments, {"--vocab-size"}, "has no effect with --level char");
+  if (!options.valid.empty()) refuse_given(arguments, {"--valid-fraction"}, "has no effect with --valid");
+  const auto format = [&](const std::string& file) { return options.format.value_or(train::text_format_of(file)); };
+  const train::TextFormat text = format(options.text);
+  if (!train::records_of(text) && (options.valid.empty() || !train::records_of(format(options.valid))))
+    refuse_given(arguments, {"--text-column", "--prompt-column", "--completion-column"},
+                 fmt::format("applies to records only, and {} is read as {}", options.text, train::to_string(text)));
+}
+
 int train_lm(TrainLmArguments& arguments) {
+  check_options_have_effect(arguments);
   begin_run(arguments);
   train::LanguageModelOptions& options = arguments.options;
   options.run = arguments.run;

@@ -33,6 +33,7 @@ void add_train_mlm(Command train) {
     const std::optional<std::string>& format = arguments->format;
     arguments->options.records =
         format ? record_format_named(*format) : text::record_format_of(arguments->options.data);
+    check_data_options(*arguments, {"--text-column"});
     return run_task(*arguments, train::examine_masked_lm, train::train_masked_lm,
                     [](const train::MaskedLMResult& result) {
                       return Validation{

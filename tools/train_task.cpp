@@ -80,6 +80,7 @@ std::string example_of(const train::TrainResult& result) {
 void add_run_options(Command& command, TrainArguments& arguments, const std::vector<std::string>& presets) {
   train::TaskOptions& run = arguments.run;
   arguments.kept = command.saves_options();
+  arguments.given = command.given();
   command.option("--out", run.out, "Folder of the run: model, checkpoints, log.jsonl, report.html").required();
   command.option("--preset", run.preset, "Sizes and schedule, see below").one_of(presets).default_text(presets.front());
   const Option resume =
@@ -178,6 +179,12 @@ std::optional<train::AdapterTraining> adapters_of(const AdapterArguments& argume
   return adapters;
 }
 
+void refuse_given(const TrainArguments& arguments, std::initializer_list<const char*> options,
+                  const std::string& reason) {
+  for (const char* option : options)
+    if (arguments.given(option)) raise(ErrorKind::config, "{}: {}", option, reason);
+}
+
 void begin_run(TrainArguments& arguments) {
   arguments.world = std::make_unique<train::World>();
   const train::Communicator& ranks = train::ranks_or_single(arguments.world->ranks());
@@ -198,7 +205,7 @@ void begin_run(TrainArguments& arguments) {
                                     : train::Start::fresh;
   run.precision = arguments.common.matmul_precision();
   run.moments = arguments.moments.value_or(run.moments);
-  if (!arguments.memory_limit.empty()) run.memory_limit = size_of(arguments.memory_limit);
+  if (arguments.memory_limit) run.memory_limit = size_of(*arguments.memory_limit);
   for (const std::string& given : arguments.lr_of) run.lr_of.push_back(pattern_rate(given));
   run.ranks = arguments.world->ranks();
   run.distributed = arguments.together.options();

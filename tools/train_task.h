@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,13 +26,19 @@ struct TrainArguments {
   bool doctor = false;
   std::vector<std::string> lr_of;  // PATTERN=RATE
   std::optional<optim::MomentDtype> moments = {};
-  std::string memory_limit;  // 512M, 2G
+  std::optional<std::string> memory_limit;  // 512M, 2G
   DistributedArguments together;
   std::unique_ptr<train::World> world;  // the processes that mpirun started with this one
   Common common;
   std::unique_ptr<DeviceScope> on_device = {};
-  std::function<std::string()> kept = {};  // the arguments to save in the run's folder, as JSON
+  std::function<std::string()> kept = {};              // the arguments to save in the run's folder, as JSON
+  std::function<bool(const std::string&)> given = {};  // whether an option is in the command line itself
 };
+
+/// Throws Error (config) for the first of these options that is in the command line:
+/// `--vocab-size: has no effect with --level char`. Saved options of a run that resumes may be among them.
+void refuse_given(const TrainArguments& arguments, std::initializer_list<const char*> options,
+                  const std::string& reason);
 
 /// Whether this process prints and writes for all processes of the training run.
 bool is_root(const TrainArguments& arguments);

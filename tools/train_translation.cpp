@@ -17,6 +17,9 @@ struct TrainTranslationArguments : TrainArguments {
 };
 
 int train_translation(TrainTranslationArguments& arguments) {
+  if (arguments.options.train.records.empty() && arguments.options.valid.records.empty())
+    refuse_given(arguments, {"--source-column", "--target-column"},
+                 "applies to records only; requires --data or --valid-data");
   begin_run(arguments);
   arguments.options.run = arguments.run;
   arguments.options.valid.fields = arguments.options.train.fields;

@@ -288,7 +288,7 @@ void save_gguf(const std::string& path, const GgufMetadata& metadata, const std:
 GgufFile load_gguf(const std::string& path) {
   const InputFile file(path);
   Header header(file);
-  std::string magic(kMagic.size(), '\0');
+  std::string magic(std::min<uint64_t>(kMagic.size(), header.left()), '\0');
   for (char& letter : magic) letter = header.take<char>();
   if (magic != kMagic) raise(ErrorKind::format, "{}: is not a GGUF file: it does not begin with \"{}\"", path, kMagic);
   const auto version = header.take<uint32_t>();

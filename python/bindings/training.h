@@ -21,7 +21,7 @@ struct TrainingResult {
   std::map<std::string, double> metrics;  // of the final weights on the validation data
 };
 
-/// Calls Python's signal handlers after each step of a run, so that Ctrl-C ends it with a checkpoint.
+/// Calls Python's signal handlers before each batch of a run, so that Ctrl-C ends it with a checkpoint.
 class Interruption {
  public:
   /// For TaskOptions::interrupted and TrainerOptions::interrupted; must not outlive this object.

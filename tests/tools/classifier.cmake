@@ -29,6 +29,17 @@ expect_text(err "--data is required")
 expect_status_reading(2 "" ${train} --data ${FOLDER}/train.tsv)
 expect_text(err "--out is required")
 
+foreach(option "--text-column;sentence" "--label-column;label")
+  list(GET option 0 name)
+  expect_status_reading(3 "" ${train} --data ${FOLDER}/train.tsv ${option} --out ${FOLDER}/bad)
+  expect_text(err "tapeformer: ${name}: applies to records only, and ${FOLDER}/train.tsv is not read as such; choose a --format\n")
+endforeach()
+expect_status_reading(3 "" ${train} --data ${FOLDER}/train.tsv --valid ${FOLDER}/dev.tsv --valid-fraction 0.5 --out ${FOLDER}/bad)
+expect_text(err "tapeformer: --valid-fraction: has no effect with --valid\n")
+
+expect_status_reading(3 "" ${train} --data ${FOLDER}/train.tsv --preset fine-tune --out ${FOLDER}/bad)
+expect_text(err "classifier: preset \"fine-tune\" requires init, the model to start from\n")
+
 # From scratch.
 set(scratch ${train} --data ${FOLDER}/train.tsv --layers 1 --width 32 --heads 2 --vocab-size 400 --lr 3e-3 --dropout 0)
 expect_status_reading(0 "" ${scratch} --valid ${FOLDER}/dev.tsv --out ${FOLDER}/run --json)

@@ -92,6 +92,46 @@ execute_process(COMMAND timeout --foreground --preserve-status -s INT 3 ${COMMAN
 check_status(130 "train lm, interrupted")
 expect_match(out "\nNext steps:\n  [^\n]* train lm --out runs/stopped --resume\n$")
 
+# So does one whose terminal is closed, unless it ignores that (nohup). Without a reader of its output, a run trains on.
+set(endless train lm ${task_lm} --layers 1 --width 16 --heads 2 --threads 1 --steps 100000000)
+list(JOIN endless " " arguments)
+foreach(name hung_up nohup)
+  set(before ":")  # a terminal may send several signals
+  set(after "kill -HUP $pid 2> /dev/null")
+  set(expected 129)
+  if(name STREQUAL nohup)
+    set(before "trap '' HUP")
+    set(after "sleep 1; kill -TERM $pid")
+    set(expected 143)
+  endif()
+  execute_process(COMMAND sh -c "${before}; '${COMMAND}' ${arguments} --out runs/${name} > ${name}.txt & pid=$!
+    for try in $(seq 300); do grep -q '\"step\"' runs/${name}/log.jsonl 2> /dev/null && break; sleep 0.1; done
+    kill -HUP $pid; ${after}; wait $pid" WORKING_DIRECTORY ${FOLDER} RESULT_VARIABLE status ERROR_VARIABLE err)
+  check_status(${expected} "train lm, ${name}")
+  file(READ ${FOLDER}/${name}.txt out)
+  expect_match(out "\nNext steps:\n  [^\n]* train lm --out runs/${name} --resume\n$")
+endforeach()
+list(JOIN task_lm " " arguments)
+execute_process(COMMAND sh -c "{ '${COMMAND}' train lm ${arguments} --layers 1 --width 16 --heads 2 --threads 1 --steps 30 \
+  --out runs/unread 2> unread.txt; echo $? > status.txt; } | true" WORKING_DIRECTORY ${FOLDER})
+file(READ ${FOLDER}/status.txt status)
+file(READ ${FOLDER}/unread.txt err)
+string(STRIP "${status}" status)
+check_status(4 "train lm, without a reader")
+expect_text(err "tapeformer: standard output: cannot write: ")
+if(NOT EXISTS ${FOLDER}/runs/unread/checkpoint-30)
+  message(FATAL_ERROR "the run without a reader did not train on")
+endif()
+
+# A step of many batches is not waited for.
+set(long train lm ${task_lm} --layers 1 --width 16 --heads 2 --threads 1 --steps 2 --accumulate 10000000)
+execute_process(COMMAND timeout --foreground --preserve-status -s TERM 2 ${COMMAND} ${long} --out runs/long WORKING_DIRECTORY ${FOLDER}
+                RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
+check_status(143 "train lm --accumulate 10000000, terminated")
+expect_match(out "\nNext steps:\n  [^\n]* train lm --out runs/long --resume\n$")
+expect_status_in(. 0 ${long} --seconds 1 --out runs/longer)
+expect_text(out "0 steps in 0:01 (time)")
+
 # A run of another command, an invalid run.json, and no run at all.
 expect_status_in(. 3 train mlm --out runs/lm --resume)
 expect_text(err "tapeformer: runs/lm/run.json: the run was started with `train lm`, not with `train mlm`\n")
@@ -103,6 +143,11 @@ foreach(wrong "[]" "{\"command\": \"train lm\", \"options\": {\"--steps\": 4}}"
   expect_status_in(. 3 train lm --out runs/lm --resume)
   expect_text(err "tapeformer: runs/lm/run.json: ")
 endforeach()
+
+expect_status_in(. 2 train lm --resume)
+expect_text(err "tapeformer: --out is required with --resume\n")
+expect_status_in(. 3 train lm --out runs/unread --resume --steps 10)
+expect_text(err "tapeformer: runs/unread/checkpoint-30: the run has already done 30 steps, more than the 10 requested\n")
 
 # Repeated options are refused.
 expect_status_in(. 2 train lm --text lines.txt --lr 0.1 --out runs/x --lr=0.2)

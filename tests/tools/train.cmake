@@ -59,6 +59,23 @@ expect_status(0 generate --model ${FOLDER}/lm --prompt "one " --temperature 0 --
 if(NOT out MATCHES "^one (one|two|three|four|five|six) ")
   message(FATAL_ERROR "no number words:\n${out}")
 endif()
+# Characters that its tokenizer does not know are reported.
+string(ASCII 195 169 accented)
+set(note "tapeformer: 2 of 6 characters are unknown to the tokenizer, which drops them: \"Z\", \"${accented}\"\n")
+expect_status(0 generate --model ${FOLDER}/lm --prompt "on${accented} Ze" --temperature 0 --max-new-tokens 2)
+expect_text(err "${note}")
+expect_status(0 inspect --model ${FOLDER}/lm --text "on${accented} Ze" --terminal)
+expect_text(err "${note}")
+foreach(way "" --tokens --explain)
+  expect_status_reading(0 "on${accented}\n Ze\n" tokenize --model ${FOLDER}/lm ${way})
+  expect_text(err "${note}")
+endforeach()
+expect_status_reading(0 "one\n" tokenize --model ${FOLDER}/lm)
+expect_no_text(err "unknown")
+expect_status(0 generate --model ${FOLDER}/lm --prompt "Z" --max-new-tokens 2)
+if(NOT err STREQUAL "tapeformer: 1 of 1 character is unknown to the tokenizer, which drops it: \"Z\"\n")
+  message(FATAL_ERROR "not the note: ${err}")
+endif()
 # Other architectures, an option that does not apply to one of them, and an explorer page.
 set(decoder train lm --text ${FOLDER}/train.en --layers 1 --width 32 --heads 2 --context 32 --threads 1)
 expect_status(0 ${decoder} --out ${FOLDER}/llama --architecture llama --kv-heads 1 --steps 20)
@@ -106,6 +123,34 @@ expect_status(0 train lm --text ${FOLDER}/lm/tokens/train.bin --tokenizer ${FOLD
   --context 32 --threads 1 --steps 5 --out ${FOLDER}/tokens)
 expect_status(3 train lm --text ${FOLDER}/lm/tokens/train.bin --out ${FOLDER}/bad --context 32)
 expect_text(err "train.bin contains token ids: their tokenizer is needed, or a model with its tokenizer")
+
+# Options without an effect are refused.
+macro(expect_refused why)
+  expect_status(3 train lm --text ${FOLDER}/train.en --out ${FOLDER}/bad ${ARGN})
+  expect_text(err "tapeformer: ${why}")
+endmacro()
+foreach(option "--architecture;gpt2" "--level;char" "--vocab-size;300")
+  list(GET option 0 name)
+  expect_refused("${name}: cannot be set with --init, whose model determines it\n" --init ${FOLDER}/lm ${option})
+endforeach()
+foreach(option "--level;bpe" "--vocab-size;300")
+  list(GET option 0 name)
+  expect_refused("${name}: has no effect with --tokenizer, which is not trained\n" --tokenizer ${FOLDER}/lm ${option})
+endforeach()
+expect_refused("--vocab-size: has no effect with --level char\n" --vocab-size 300)
+expect_refused("--valid-fraction: has no effect with --valid\n" --valid ${FOLDER}/train.de --valid-fraction 0.2)
+foreach(name --text-column --prompt-column --completion-column)
+  expect_refused("${name}: applies to records only, and ${FOLDER}/train.en is read as text\n" ${name} x)
+endforeach()
+# Not those that a run saved.
+expect_status(0 ${decoder} --level bpe --vocab-size 300 --steps 2 --out ${FOLDER}/pieces)
+expect_status(0 train lm --out ${FOLDER}/pieces --steps 3 --resume)
+file(READ ${FOLDER}/pieces/run.json saved)
+string(REPLACE "\"bpe\"" "\"char\"" saved "${saved}")
+file(WRITE ${FOLDER}/pieces/run.json "${saved}")
+expect_status(0 train lm --out ${FOLDER}/pieces --steps 4 --resume --allow-changes)
+expect_status(3 train lm --out ${FOLDER}/pieces --resume --vocab-size 301)
+expect_text(err "tapeformer: --vocab-size: has no effect with --level char\n")
 
 # --resume restores damaged files from the checkpoint and refuses other options or data than the run's.
 file(READ ${FOLDER}/lm/vocab.json vocabulary)
@@ -170,6 +215,16 @@ expect_status(3 export --model ${FOLDER}/lm --format onnx --out ${FOLDER}/bad.on
 expect_text(err "tapeformer: export: --name needs --format gguf")
 expect_status(3 export --model ${FOLDER}/lm --out ${FOLDER}/bad.gguf --with-past)
 expect_text(err "tapeformer: export: --with-past needs --format onnx")
+# Without --format the extension decides. Both may not contradict each other.
+expect_status(0 export --model ${FOLDER}/lm --out ${FOLDER}/inferred.onnx --max-inline-bytes 0)
+execute_process(COMMAND cmake -E compare_files ${FOLDER}/inferred.onnx_data ${FOLDER}/apart.onnx_data RESULT_VARIABLE differs)
+if(differs)
+  message(FATAL_ERROR "export --out FILE.onnx wrote another format")
+endif()
+expect_status(3 export --model ${FOLDER}/lm --format onnx --out ${FOLDER}/bad.gguf)
+expect_text(err "tapeformer: export: --format onnx contradicts the extension of ${FOLDER}/bad.gguf\n")
+expect_status(3 export --model ${FOLDER}/lm --format gguf --out ${FOLDER}/bad.onnx)
+expect_text(err "tapeformer: export: --format gguf contradicts the extension of ${FOLDER}/bad.onnx\n")
 
 # A translator: diagnosed, trained, used, scored and exported.
 set(files --src ${FOLDER}/train.de --tgt ${FOLDER}/train.en --valid-tsv ${FOLDER}/valid.tsv)
@@ -194,6 +249,9 @@ expect_files(${FOLDER}/mt/onnx encoder_model.onnx decoder_model.onnx decoder_wit
 expect_status(3 export --model ${FOLDER}/mt --format onnx --with-past --out ${FOLDER}/mt.onnx)
 expect_text(err "and requires a folder as path, got ${FOLDER}/mt.onnx")
 
+expect_status(3 train translation ${files} --source-column de --out ${FOLDER}/bad)
+expect_text(err "tapeformer: --source-column: applies to records only; requires --data or --valid-data\n")
+
 # Fine-tuning a multilingual model on two of its languages.
 file(COPY ${FIXTURES}/tokenizers/m2m100/ ${FIXTURES}/translators/m2m100/ DESTINATION ${FOLDER}/many)
 set(languages ${files} --init ${FOLDER}/many --max-length 100 --out ${FOLDER}/two --threads 1 --overwrite)
@@ -214,6 +272,19 @@ expect_status(3 train translation ${files} --init ${FOLDER}/lm --out ${FOLDER}/b
 expect_text(err "${FOLDER}/lm/config.json: contains a Gpt, but an encoder-decoder model")
 
 # Bad input gives a one-line message and the right exit code.
+foreach(preset fine-tune adapters)
+  expect_status(3 ${decoder} --preset ${preset} --out ${FOLDER}/bad)
+  expect_text(err "tapeformer: train lm: preset \"${preset}\" requires init, the model to start from\n")
+endforeach()
+expect_status(3 train translation ${files} --preset fine-tune --out ${FOLDER}/bad)
+expect_text(err "tapeformer: train translation: preset \"fine-tune\" requires init, the model to start from\n")
+expect_status(3 train translation ${files} --vocab-size 40 --max-length 3 --batch-tokens 300 --out ${FOLDER}/bad)
+expect_text(err "tapeformer: train translation: all 216 pairs are longer than batch_tokens, 300, or max_length, 3\n")
+expect_status(3 generate --model ${FOLDER}/lm --prompt one --min-new-tokens 8 --max-new-tokens 4)
+expect_text(err "tapeformer: generate: --min-new-tokens must be at most --max-new-tokens, 4, got 8\n")
+if(out)
+  message(FATAL_ERROR "printed before the error:\n${out}")
+endif()
 file(WRITE ${FOLDER}/short.en "one\n")
 expect_status(3 train translation --src ${FOLDER}/train.de --tgt ${FOLDER}/short.en --valid-tsv ${FOLDER}/valid.tsv
               --out ${FOLDER}/bad)

@@ -4,10 +4,24 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/shape/shape.h"
 #include "base/error.h"
+#include "base/number_text.h"
 #include "train/data/document_data.h"
 #include "train/data/window_data.h"
 
 namespace tape::train {
+namespace {
+
+/// Throws Error (config) unless both texts have enough tokens for windows.
+void check_lengths(const TokenStore& store, const TextSources& texts, const LanguageDataOptions& options) {
+  if (store.train.size() <= options.context)
+    raise(ErrorKind::config, "train lm: {} has {} for training, but context {} needs at least {}", texts.train.file,
+          counted(store.train.size(), "token"), options.context, options.context + 1);
+  if (store.valid.size() < 2)
+    raise(ErrorKind::config, "train lm: {} has {} for validation, which needs at least 2", texts.valid.file,
+          counted(store.valid.size(), "token"));
+}
+
+}  // namespace
 
 Tensor loss_of(models::CausalLM& model, const LanguageBatch& b) {
   const Tensor ids = from_vector(b.in, {b.rows, b.length}), target = from_vector(b.out, {b.rows, b.length});
@@ -25,6 +39,7 @@ std::unique_ptr<LanguageData> make_language_data(TokenStore store, const TextSou
     raise(ErrorKind::config, "train lm: {} has no documents to pack: it contains {}", texts.train.file,
           texts.train.is_tokens() ? "tokens" : "a single text");
   if (texts.prompts || options.pack) return std::make_unique<DocumentData>(store, texts, options);
+  check_lengths(store, texts, options);
   return std::make_unique<WindowData>(std::move(store), options);
 }
 

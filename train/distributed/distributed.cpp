@@ -182,6 +182,12 @@ void Distributed::finish() {
   if (!sharded()) take_sums();
 }
 
+void Distributed::give_up() {
+  for (const auto& bucket : buckets_) bucket->finish();
+  has_gradient_.assign(parameters_.size(), 0);
+  zero_grad();
+}
+
 /// Sets each parameter's gradient to a view of its bucket's memory.
 void Distributed::take_sums() {
   for (const auto& bucket : buckets_) {

@@ -81,6 +81,8 @@ class Distributed {
   /// Waits for the exchange. Without sharding, grad() of each parameter is then the sum over ranks, undefined if no
   /// rank has one. With sharding, grad() is undefined and step() uses this rank's slices.
   void finish();
+  /// Drops the gradients of an update between two calls of backward(). All ranks must call it.
+  void give_up();
   /// Global norm of the summed gradients. Throws Error (numeric) on all ranks if it is not finite.
   double grad_norm();
   /// Optimizer step: on all parameters, or with sharding on this rank's slices, which are then sent to the other ranks.

@@ -109,11 +109,13 @@ std::optional<std::string> first_entry(const std::string& folder) {
   return std::nullopt;
 }
 
-void check_is_not_an_input(const std::string& folder, const std::vector<std::string>& inputs) {
-  for (const std::string& input : inputs)
-    if (!input.empty() && are_same(folder, input))
-      raise(ErrorKind::config, "{}: this command reads from that folder{}; choose another output folder", folder,
-            folder == input ? "" : fmt::format(" as {}", input));
+void check_is_not_an_input(const std::string& path, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    if (input.empty() || !are_same(path, input)) continue;
+    const char* const kind = is_folder(input) ? "folder" : "file";
+    raise(ErrorKind::config, "{}: this command reads {} {}{}; choose another output {}", path,
+          is_folder(input) ? "from that" : "that", kind, path == input ? "" : fmt::format(" as {}", input), kind);
+  }
 }
 
 void check_not_among_inputs(const std::string& folder, const std::vector<std::string>& inputs) {
@@ -124,12 +126,21 @@ void check_not_among_inputs(const std::string& folder, const std::vector<std::st
             input);
 }
 
-void check_is_not_of_a_model(const std::string& file, const std::string& model) {
+void check_is_not_of_a_run(const std::string& file, const std::string& folder) {
   constexpr std::array kWritten{".onnx", ".gguf", ".html", ".dot", ".npy"};
-  for (const std::string& folder : model_inputs(model))
-    for (const std::string& name : is_folder(folder) ? folder_entries(folder) : std::vector<std::string>())
-      if (std::ranges::none_of(kWritten, [&](const char* ending) { return name.ends_with(ending); }))
-        check_is_not_an_input(file, {join_path(folder, name)});
+  if (!is_folder(folder)) return;
+  for (const std::string& name : folder_entries(folder)) {
+    if (std::ranges::any_of(kWritten, [&](const char* ending) { return name.ends_with(ending); })) continue;
+    const std::string path = join_path(folder, name);
+    const bool whole = is_folder(path) && (name == "tokens" || name.starts_with("checkpoint-"));
+    if (are_same(file, path) || (whole && is_inside(file, path)))
+      raise(ErrorKind::config, "{}: is a file of {}, which this command reads; choose another output file", file,
+            folder);
+  }
+}
+
+void check_is_not_of_a_model(const std::string& file, const std::string& model) {
+  for (const std::string& folder : model_inputs(model)) check_is_not_of_a_run(file, folder);
 }
 
 void check_links_stay_inside(const std::string& folder) {

@@ -30,11 +30,13 @@ std::optional<std::string> first_entry(const std::string& folder);
 /// Throws Error (config) if the output folder is, or contains, a file or folder that the same command reads, under
 /// whatever name. Empty inputs are ignored.
 void check_not_among_inputs(const std::string& folder, const std::vector<std::string>& inputs);
-/// The same for the folder itself only: files in it may be read.
-void check_is_not_an_input(const std::string& folder, const std::vector<std::string>& inputs);
+/// The same for the output file or folder itself only: files in the folder may be read.
+void check_is_not_an_input(const std::string& path, const std::vector<std::string>& inputs);
 
-/// Throws Error (config) if an output file is one of the files of a model's folder that are read with it. Those that
-/// commands write there (.onnx, .gguf, .html, .dot, .npy) may be written again.
+/// Throws Error (config) if an output file is one of the files in the folder of a run or a model, or is in one of its
+/// checkpoints. Those that commands write there (.onnx, .gguf, .html, .dot, .npy) may be written again.
+void check_is_not_of_a_run(const std::string& file, const std::string& folder);
+/// The same for each of model_inputs().
 void check_is_not_of_a_model(const std::string& file, const std::string& model);
 
 /// Throws Error (format) for a symbolic link in the folder, at any depth, that points outside of it: writing there

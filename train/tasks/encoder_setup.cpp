@@ -76,6 +76,10 @@ const EncoderPresets& classifier_presets() {
 
 const EncoderPreset& encoder_preset(const EncoderPresets& presets, const EncoderTaskOptions& options) {
   check(options);
+  if (options.init.empty()) {
+    check_needs_no_init(options.task, presets.with_init, options.run->preset);
+    check_needs_no_init(options.task, presets.with_adapters, options.run->preset);
+  }
   const auto& chosen = options.init.empty() ? presets.from_scratch
                        : options.adapters   ? presets.with_adapters
                                             : presets.with_init;

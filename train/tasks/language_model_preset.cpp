@@ -60,7 +60,11 @@ const std::vector<LanguageModelPreset>& presets_with_adapters() {
 
 const LanguageModelPreset& language_model_preset(const LanguageModelOptions& options) {
   const std::string& name = options.run.preset;
-  if (!options.init) return find_preset("train lm", presets_from_nothing(), name);
+  if (!options.init) {
+    check_needs_no_init("train lm", presets_with_init(), name);
+    check_needs_no_init("train lm", presets_with_adapters(), name);
+    return find_preset("train lm", presets_from_nothing(), name);
+  }
   check_not_set_with_init("train lm", {{"layers", options.layers.has_value()},
                                        {"width", options.width.has_value()},
                                        {"heads", options.heads.has_value()},

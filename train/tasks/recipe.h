@@ -50,6 +50,14 @@ TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe,
 /// Throws Error (config) for the first option that is set although the model of init determines it.
 void check_not_set_with_init(const char* task, std::initializer_list<std::pair<const char*, bool>> given);
 
+/// Throws Error (config) for a preset of `with_init` while there is no model to start from.
+template <class Preset>
+void check_needs_no_init(const char* task, const std::vector<Preset>& with_init, const std::string& name) {
+  for (const Preset& preset : with_init)
+    if (name == preset.name)
+      raise(ErrorKind::config, "{}: preset \"{}\" requires init, the model to start from", task, name);
+}
+
 /// The preset with this name; the first for "". Throws Error (config) naming the known ones.
 template <class Preset>
 const Preset& find_preset(const char* task, const std::vector<Preset>& presets, const std::string& name) {

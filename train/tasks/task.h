@@ -50,7 +50,8 @@ struct TaskOptions {
   uint64_t seed = 1;
   bool allow_changes = false;  ///< resume although options or data differ from the checkpoint's
   MatmulPrecision precision = MatmulPrecision::highest;  ///< of matrix products in training
-  std::function<bool()> interrupted = {};  ///< called after each step; true saves a checkpoint and ends the run
+  /// Called before each batch; true saves a checkpoint and ends the run. A step with batches to come is given up.
+  std::function<bool()> interrupted = {};
   /// The processes that train together, with the same options; null: a single process. A batch is shared by all ranks,
   /// `out` must be visible to all, and only rank 0 writes files and prints.
   std::shared_ptr<Communicator> ranks = {};

@@ -102,6 +102,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
                       .valid_source = std::move(valid.source),
                       .valid_reference = {valid.target.begin(), valid.target.end()}};
     });
+    check_some_pair_fits();
     recipe_ = apply_options(preset_.recipe, options.run, std::ssize(plan(0).batches));
     plan_valid();
     make_model();
@@ -207,6 +208,18 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
             .eos_id = eos(),
             .share_embeddings = true,
             .tie_output = true};
+  }
+
+  /// Throws Error (config) if every pair is longer than a limit.
+  void check_some_pair_fits() const {
+    const text::BatchOptions most = batching();
+    const int64_t longest = std::min(most.max_tokens, most.max_source_length);
+    if (examples_.train.lengths.empty() || std::ranges::any_of(examples_.train.lengths, [&](const auto& pair) {
+          return std::max(pair.source, pair.target) <= longest;
+        }))
+      return;
+    raise(ErrorKind::config, "train translation: all {} pairs are longer than batch_tokens, {}, or max_length, {}",
+          examples_.train.lengths.size(), most.max_tokens, most.max_source_length);
   }
 
   text::BatchPlan plan(int64_t epoch) const {

@@ -81,7 +81,10 @@ const TranslationPreset& translation_preset(const TranslationOptions& o) {
   if (o.init.empty() && !o.freeze.empty()) raise(ErrorKind::config, "train translation: freeze requires init");
   if (o.init.empty() && !(o.languages.source.empty() && o.languages.target.empty() && o.prefix.empty()))
     raise(ErrorKind::config, "train translation: languages and prefix require init");
-  if (o.init.empty()) return find_preset("train translation", translation_presets(), o.run.preset);
+  if (o.init.empty()) {
+    check_needs_no_init("train translation", translation_presets_with_init(), o.run.preset);
+    return find_preset("train translation", translation_presets(), o.run.preset);
+  }
   check_not_set_with_init("train translation", {{"layers", o.layers.has_value()},
                                                 {"width", o.width.has_value()},
                                                 {"heads", o.heads.has_value()},

@@ -152,6 +152,31 @@ void Stepper::begin() {
   gradient_refused_ = false;
   stepping_.reset();
   drop_gradients();
+  remember_buffers();
+}
+
+/// Layers such as batch normalization update buffers in each forward.
+void Stepper::remember_buffers() {
+  buffers_.clear();
+  if (!gives_up_ || options_.accumulate * options_.parts == 1) return;
+  buffers_ = model_.state_dict();
+  for (const NamedTensor& named : model_.named_parameters()) buffers_.erase(named.name);
+  for (auto& [name, buffer] : buffers_) buffer = buffer.clone();
+}
+
+void Stepper::give_up_if_asked(BatchSource& source, const RandomState& random) {
+  if (batches_.empty() || !gives_up_ || !gives_up_()) return;
+  const NoGrad no_grad;
+  for (NamedTensor& named : model_.named_buffers())
+    if (const auto before = buffers_.find(named.name); before != buffers_.end()) named.tensor.copy_(before->second);
+  source.seek(batches_.front().position);
+  set_random_state(random);
+  if (distributed_)
+    distributed_->give_up();
+  else
+    optimizer_.zero_grad();
+  batches_.clear();
+  throw StepGivenUp();
 }
 
 std::optional<StepEvent> Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
@@ -180,6 +205,7 @@ StepEvent Stepper::step_now(int64_t step, BatchSource& source, const Learn& lear
   const int64_t items = options_.accumulate * options_.parts;
   for (int64_t i = 0; i < items; ++i) {
     const bool last = i + 1 == items;
+    give_up_if_asked(source, random);
     batches_.push_back(source.next());
     const double loss =
         learn_from(batches_.back(), learn, distributed_, last ? Distributed::Send::now : Distributed::Send::later);

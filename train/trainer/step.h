@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../../autograd/random.h"
@@ -19,6 +20,9 @@ namespace tape::train {
 /// writing and reading them takes as long as for any other operation.
 int64_t recomputed_bytes(Device device);
 
+/// Thrown by Stepper::step() for a step that was given up.
+struct StepGivenUp {};
+
 /// Performs updates of the parameters: batches, gradients, clipping, optimizer, schedule.
 class Stepper {
  public:
@@ -28,6 +32,9 @@ class Stepper {
       : model_(model), optimizer_(optimizer), options_(options) {}
   /// Makes each later step a joint step of several ranks.
   void share(Distributed& distributed) { distributed_ = &distributed; }
+  /// Asks before each batch of a step except the first whether to give the step up. Then step() throws StepGivenUp:
+  /// nothing was updated, and the same batches and random values come again. All ranks must give the same answer.
+  void give_up_if(std::function<bool()> asked) { gives_up_ = std::move(asked); }
 
   /// Takes the next batches, makes update number `step` and returns its event, without the time. Throws Error (numeric)
   /// on every rank if a loss or gradient is not finite: nothing was updated then, except with step_in_backward as its
@@ -54,6 +61,8 @@ class Stepper {
   };
 
   void begin();
+  void remember_buffers();
+  void give_up_if_asked(BatchSource& source, const RandomState& random);
   bool reads_later() const;
   StepEvent step_now(int64_t step, BatchSource& source, const Learn& learn, const RandomState& random);
   void step_unread(int64_t step, BatchSource& source, const Learn& learn, const RandomState& random);
@@ -84,6 +93,8 @@ class Stepper {
   double loss_sum_ = 0;                            // over these tokens
   int64_t unchecked_ = 2;                          // losses whose leaves are still to be checked
   std::optional<Unread> unread_;
+  std::function<bool()> gives_up_;
+  nn::StateDict buffers_;  // persistent ones before the step, if it can be given up
 };
 
 }  // namespace tape::train

@@ -31,6 +31,7 @@ void Stepper::step_unread(int64_t step, BatchSource& source, const Learn& learn,
   Tensors losses;
   std::vector<int64_t> tokens;
   for (int64_t i = 0; i < options_.accumulate * options_.parts; ++i) {
+    give_up_if_asked(source, random);
     batches_.push_back(source.next());
     if (const Tensor loss = learn_unread(batches_.back(), learn, tokens); loss.defined()) losses.push_back(loss);
   }

@@ -90,8 +90,9 @@ struct TrainerOptions {
   /// Allow a loss that depends on tensors with gradients that are not parameters of the model or the optimizer, as in a
   /// GAN's generator. Without this they are an Error (config); see nn/gradcheck/check_registered.h.
   bool allow_unregistered = false;
-  std::function<bool()> interrupted = {};  ///< called after each step; true saves a checkpoint and ends the run
-  TrainerCallbacks callbacks = {};         ///< called during the run
+  /// Called before each batch; true saves a checkpoint and ends the run. A step with batches to come is given up.
+  std::function<bool()> interrupted = {};
+  TrainerCallbacks callbacks = {};  ///< called during the run
   /// Saves the model as users load it (models::save, the tokenizer). Called with the run's folder, while the model has
   /// the weights to save, at each new best evaluation and at the end.
   std::function<void(const std::string& folder)> save_model = {};

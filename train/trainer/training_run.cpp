@@ -66,6 +66,7 @@ TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const T
       divergence_(options.describe.chance_loss) {
   if (options_.patience > 0 && !evaluate_)
     raise(ErrorKind::config, "Trainer: patience {} requires an evaluate function in fit()", options_.patience);
+  stepper_.give_up_if([this] { return interrupted() || out_of_time(); });
 }
 
 /// Sets up training with the other ranks.
@@ -118,7 +119,7 @@ void TrainingRun::begin_log(const std::optional<FoundCheckpoint>& found) {
   if (writes() && folder_->resumes()) truncate_log(log, found ? state_.step : -2);
   log_ = std::make_unique<Log>(log);
   if (options_.progress && ranks_.is_root())
-    progress_.emplace(*options_.progress, std::max(options_.steps, state_.step), options_.terminal,
+    progress_.emplace(*options_.progress, options_.steps, options_.terminal,
                       ProgressOptions{.first_step = state_.step});
   began_ = steady_seconds();
   if (found) {
@@ -138,14 +139,23 @@ void TrainingRun::warn(const std::string& text) {
   if (options_.callbacks.on_warning && ranks_.is_root()) options_.callbacks.on_warning(text);
 }
 
+/// Whether the run is to stop on any rank.
+bool TrainingRun::interrupted() {
+  if (!options_.interrupted) return false;
+  if (!interrupted_) interrupted_ = options_.interrupted();
+  return any(ranks_, interrupted_);
+}
+
+bool TrainingRun::out_of_time() const { return options_.seconds > 0 && any(ranks_, seconds() >= options_.seconds); }
+
 StopReason TrainingRun::loop() {
   for (;;) {
-    if (options_.interrupted && any(ranks_, options_.interrupted())) {
+    if (interrupted()) {
       read_last_step();
       return StopReason::interrupted;
     }
-    const bool out_of_time = options_.seconds > 0 && any(ranks_, seconds() >= options_.seconds);
-    const bool last = state_.step >= options_.steps || out_of_time;
+    const bool time_is_up = out_of_time();
+    const bool last = state_.step >= options_.steps || time_is_up;
     const bool evaluates = evaluate_ && (evaluation_due() || last) && state_.evaluated_step != state_.step;
     if (evaluates || checkpoint_due() || last) read_last_step();
     if (evaluates) evaluate();
@@ -155,7 +165,7 @@ StopReason TrainingRun::loop() {
     if (evaluates) show_evaluation();
     if (state_.step >= options_.steps) return StopReason::steps;
     if (options_.patience > 0 && state_.stale >= options_.patience) return StopReason::early_stop;
-    if (out_of_time) return StopReason::time;
+    if (time_is_up) return StopReason::time;
     step();
   }
 }
@@ -166,6 +176,8 @@ void TrainingRun::step() {
   std::optional<StepEvent> event;
   try {
     event = stepper_.step(state_.step + 1, source_, learn_);
+  } catch (const StepGivenUp&) {
+    return read_last_step();  // loop() then stops for the same reason
   } catch (...) {
     read_last_step();
     throw;

@@ -32,6 +32,8 @@ class TrainingRun {
   void warn(const std::string& text);
 
   StopReason loop();
+  bool interrupted();
+  bool out_of_time() const;
   void step();
   void report(StepEvent event);
   /// Reports the last step, if its loss has not been read yet.
@@ -84,6 +86,7 @@ class TrainingRun {
   std::unique_ptr<Log> log_;
   std::optional<Progress> progress_;
   TrainResult result_;
+  bool interrupted_ = false;                 // whether options_.interrupted has returned true
   bool saved_ = false;                       // whether the newest checkpoint has the current state
   std::optional<Evaluation> last_;           // of evaluated_step, if evaluated during this call
   std::optional<Candidate> best_in_memory_;  // without a folder to save it in

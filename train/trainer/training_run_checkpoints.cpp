@@ -10,6 +10,9 @@
 namespace tape::train {
 
 void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& from, bool changed) {
+  if (checkpoint.state.step > options_.steps)
+    raise(ErrorKind::config, "{}: the run has already done {} steps, more than the {} requested", from,
+          checkpoint.state.step, options_.steps);
   try {
     model_.load_state_dict(checkpoint.model);
     const std::vector<std::string> order = optimizer_order(model_, optimizer_);

@@ -126,6 +126,8 @@ class BrokenGguf : public testing::Test {
 TEST_F(BrokenGguf, IsRefusedWithoutItsMagic) {
   put(0, 'g');
   expect_refused("is not a GGUF file: it does not begin with \"GGUF\"");
+  bytes_.clear();
+  expect_refused("is not a GGUF file: it does not begin with \"GGUF\"");
 }
 
 TEST_F(BrokenGguf, IsRefusedForAnotherVersion) {

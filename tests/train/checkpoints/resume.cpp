@@ -36,12 +36,14 @@ using testing::HasSubstr;
 
 /// Combines dropout, accumulation over 3 batches with 5 per epoch, a moving average, an average of checkpoints, and
 /// evaluations at steps that are not multiples of the checkpoints' steps.
+constexpr int64_t kAccumulated = 3;
+
 TrainerOptions everything(const std::string& out, int64_t steps) {
   return {.out = out,
           .start = Start::resume,
           .steps = steps,
           .clip_norm = 1,
-          .accumulate = 3,
+          .accumulate = kAccumulated,
           .evaluate_every = 4,
           .checkpoint_every = 3,
           .keep_last = 2,
@@ -100,23 +102,24 @@ class Resume : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(Resume, IsBitwiseExactAfterAStopAtAnyStep) {
-  constexpr int64_t steps = 20;
+TEST_F(Resume, IsBitwiseExactAfterAStopAtAnyBatch) {
+  constexpr int64_t steps = 10;
   const Ending expected = undisturbed(steps);
-  for (int64_t stop = 0; stop <= steps; ++stop) {
-    const std::string run = folder_ / fmt::format("stop-{}", stop);
+  for (int64_t batches = 0; batches <= steps * kAccumulated; ++batches) {
+    const int64_t stop = batches / kAccumulated;
+    const std::string run = folder_ / fmt::format("stop-{}", batches);
     {
       TinyTask task;
       TrainerOptions options = everything(run, steps);
       int64_t asked = 0;
-      options.interrupted = [&] { return ++asked > stop; };
+      options.interrupted = [&] { return ++asked > batches; };
       ASSERT_EQ(task.fit(options).step, stop);
     }
     TinyTask task(0.1, 99, 0);  // other initial weights, another random state, no thread
     const TrainResult result = task.fit(everything(run, steps));
     EXPECT_EQ(result.resumed_from, stop);
-    EXPECT_TRUE(ending_of(task, result.checkpoint) == expected) << "stopped at " << stop;
-    EXPECT_EQ(logged_steps(run), up_to(steps)) << "stopped at " << stop;
+    EXPECT_TRUE(ending_of(task, result.checkpoint) == expected) << "stopped after batch " << batches;
+    EXPECT_EQ(logged_steps(run), up_to(steps)) << "stopped after batch " << batches;
   }
 }
 
@@ -128,13 +131,23 @@ TEST_F(Resume, IsBitwiseExactAfterAStopAtEveryStep) {
     TinyTask task;
     TrainerOptions options = everything(folder_ / "run", steps);
     int asked = 0;
-    if (stop < steps) options.interrupted = [&] { return ++asked > 1; };
+    if (stop < steps) options.interrupted = [&] { return ++asked > kAccumulated + 1; };
     result = task.fit(options);
     if (result.reason != StopReason::steps) continue;
     EXPECT_TRUE(ending_of(task, result.checkpoint) == expected);
   }
   EXPECT_EQ(result.reason, StopReason::steps);
   EXPECT_EQ(logged_steps(folder_ / "run"), up_to(steps));
+}
+
+TEST_F(Resume, RefusesFewerStepsThanTheRunHasDone) {
+  undisturbed(6);
+  TinyTask task;
+  EXPECT_TAPE_ERROR(
+      task.fit(everything(folder_ / "undisturbed", 5)), ErrorKind::config,
+      fmt::format("{}/undisturbed/checkpoint-6: the run has already done 6 steps, more than the 5 requested",
+                  folder_.path()));
+  EXPECT_EQ(logged_steps(folder_ / "undisturbed"), up_to(6)) << "unchanged";
 }
 
 TEST_F(Resume, GivesTheSameModelForAFinishedRun) {

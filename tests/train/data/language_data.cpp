@@ -152,6 +152,14 @@ TEST_F(LanguageDataTest, RefusesDataThatCannotBePackedOrLearned) {
                     "train lm: a.jsonl has no documents to pack: it contains tokens");
   EXPECT_TAPE_ERROR(DocumentData(store({1, 2, 3}), texts(false), pack), ErrorKind::config,
                     "a.jsonl: every document is too short: training needs at least two tokens in one");
+  const LanguageDataOptions windows{.context = 8, .batch = 1};
+  plain.valid.file = "b.txt";
+  EXPECT_TAPE_ERROR(make_language_data(store({8}), plain, windows), ErrorKind::config,
+                    "train lm: a.jsonl has 8 tokens for training, but context 8 needs at least 9");
+  TokenStore short_valid = store({9});
+  short_valid.valid = {std::make_shared<const text::TokenFile>(folder_ / "ids.bin", 1000), 0, 1};
+  EXPECT_TAPE_ERROR(make_language_data(std::move(short_valid), plain, windows), ErrorKind::config,
+                    "train lm: b.txt has 1 token for validation, which needs at least 2");
   EXPECT_TAPE_ERROR(WindowData(store({1}), {.context = 8, .batch = 1}), ErrorKind::config,
                     "train lm: the validation text has fewer than 2 tokens");
 }

@@ -126,6 +126,34 @@ TEST_F(SharedTrainerTest, ResumesBitwiseExactlyWithTheSameNumberOfRanks) {
   }
 }
 
+TEST_F(SharedTrainerTest, GivesUpAStepOnAllRanksIfOneIsInterrupted) {
+  for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::gradients, Sharding::parameters}) {
+    for (const int64_t batches : {1, 7}) {  // in the first step and in the third one
+      const std::string name = fmt::format("run-{}-{}", static_cast<int>(sharding), batches);
+      const TrainerOptions options{.distributed = {.bucket_bytes = 3000, .sharding = sharding},
+                                   .out = folder_ / name,
+                                   .start = Start::resume,
+                                   .steps = 5,
+                                   .accumulate = 3};
+      TrainerOptions between = options;  // stopped between steps, as Sharding::gradients sums otherwise
+      between.out += "-between";
+      between.steps = batches / 3;
+      if (between.steps > 0) run_tiny(2, between, 0.2);
+      between.steps = options.steps;
+      run_ranks(2, [&](Communicator& ranks) {
+        TinyTask task(0.2);
+        TrainerOptions stopped = options;
+        stopped.ranks = shared(ranks);
+        stopped.interrupted = [&, asked = int64_t{0}]() mutable { return ++asked == batches + 1 && ranks.rank() == 1; };
+        const TrainResult result = task.fit(stopped);
+        EXPECT_EQ(result.reason, StopReason::interrupted);
+        EXPECT_EQ(result.step, batches / 3);
+      });
+      EXPECT_EQ(run_tiny(2, options, 0.2).weights, run_tiny(2, between, 0.2).weights) << name;
+    }
+  }
+}
+
 TEST_F(SharedTrainerTest, ResumesWithAnotherNumberOfRanksWithinRounding) {
   const auto whole = run_tiny(1, {.steps = 14});
   run_tiny(4, {.distributed = {.sharding = Sharding::gradients}, .out = folder_ / "run", .steps = 5});

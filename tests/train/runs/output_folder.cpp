@@ -109,6 +109,25 @@ TEST_F(OutputFolder, MustNotBeAnInputOfTheSameCommand) {
                     fmt::format("{}: contains {}, which this command reads; choose another output folder", run, other));
   EXPECT_NO_THROW(RunFolder(run, Start::resume, {text}));
   EXPECT_NO_THROW(StagedFolder(run + "/onnx", {run}, false));
+  EXPECT_TAPE_ERROR(check_is_not_an_input(other, {text}), ErrorKind::config,
+                    fmt::format("{}: this command reads that file as {}; choose another output file", other, text));
+}
+
+TEST_F(OutputFolder, ContainsFilesOfARunThatAreNotOverwritten) {
+  fs::create_symlink("run", folder / "link");
+  make_folder(run + "/checkpoint-5");
+  write_file(run + "/log.jsonl", "");
+  write_file(run + "/checkpoint-5/config.json", "");
+  for (const char* name :
+       {"config.json", "log.jsonl", "checkpoint-5", "checkpoint-5/config.json", "checkpoint-5/new"}) {
+    const std::string file = (folder / "link/") + name;
+    EXPECT_TAPE_ERROR(
+        check_is_not_of_a_run(file, run), ErrorKind::config,
+        fmt::format("{}: is a file of {}, which this command reads; choose another output file", file, run));
+  }
+  write_file(run + "/report.html", "");
+  for (const char* name : {"report.html", "new.html", "onnx/model.onnx"})
+    EXPECT_NO_THROW(check_is_not_of_a_run(run + "/" + name, run)) << name;
 }
 
 TEST_F(OutputFolder, KeepsARunsCheckpointsUntilTrainingBegins) {

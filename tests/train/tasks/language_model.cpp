@@ -233,7 +233,8 @@ TEST_F(LanguageModelTest, RefusesTextsShorterThanAWindowAndRatesOutOfRange) {
   write_text(folder_ / "valid.txt", "x");
   given = options("run", 10);
   given.valid = folder_ / "valid.txt";
-  EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train lm: the validation text has fewer than 2 tokens");
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
+                    fmt::format("train lm: {} has 1 token for validation, which needs at least 2", given.valid));
 }
 
 /// Questions whose answers do not occur in them.

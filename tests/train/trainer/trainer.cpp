@@ -12,6 +12,7 @@
 
 #include "autograd/ops.h"
 #include "nn/linear.h"
+#include "nn/norm/batch_norm.h"
 #include "optim/sgd.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
@@ -327,6 +328,37 @@ TEST_F(TrainerTest, SavesOnAnInterruptAndPrintsWhere) {
   EXPECT_EQ(load_checkpoint(result.checkpoint).state.step, 3);
   EXPECT_THAT(shown.str(), HasSubstr(fmt::format("interrupted after step 3, saved in {}", result.checkpoint)));
   EXPECT_EQ(saved.size(), 1U) << "it was never evaluated: there is no better model";
+}
+
+TEST_F(TrainerTest, GivesUpAStepThatIsLongerThanTheTimeLimit) {
+  Countdown run;
+  const TrainResult result =
+      run.fit({.out = folder_ / "run", .steps = 2, .seconds = 0.05, .accumulate = 1'000'000'000});
+  EXPECT_EQ(result.reason, StopReason::time);
+  EXPECT_EQ(result.step, 0);
+  EXPECT_EQ(run.weight(), 0);
+  EXPECT_EQ(load_checkpoint(result.checkpoint).state.data, DataPosition());
+}
+
+TEST_F(TrainerTest, GivesUpAStepWithItsRunningStatistics) {
+  nn::BatchNorm1d norm(2);
+  optim::Sgd sgd(norm.parameters(), {.lr = 1});
+  Loader<int> loader({.plan = [](int64_t) { return std::vector<std::vector<int64_t>>{{0}}; },
+                      .collate = [](const auto&) { return 1; }});
+  const std::string before = bytes_of_state(norm.state_dict());
+  std::string during;
+  int learned = 0;
+  Trainer trainer(norm, sgd, {.steps = 2, .accumulate = 4, .interrupted = [&] {
+                                during = bytes_of_state(norm.state_dict());
+                                return learned == 3;
+                              }});
+  const auto result = trainer.fit(loader, [&](int) {
+    ++learned;
+    return BatchLoss{sum(norm(rand({4, 2}))), 4};
+  });
+  EXPECT_EQ(result.step, 0);
+  EXPECT_NE(during, before);
+  EXPECT_EQ(bytes_of_state(norm.state_dict()), before);
 }
 
 TEST_F(TrainerTest, EvaluationChangesNeitherModesNorRandomStreams) {

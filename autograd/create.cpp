@@ -83,10 +83,13 @@ Tensor linspace(double start, double end, int64_t count, const TensorOptions& op
   Tensor x = empty({count}, {options.dtype, cpu});
   dispatch_floating("linspace", options.dtype, [&]<class T>(T) {
     T* values = static_cast<T*>(x.raw());
-    const double steps = static_cast<double>(std::max<int64_t>(count - 1, 1));
-    const double step = std::isfinite(end - start) ? (end - start) / steps : end / steps - start / steps;
+    const double steps = static_cast<double>(std::max<int64_t>(count - 1, 1)), step = (end - start) / steps;
+    const auto value = [&](double i) {
+      if (!std::isfinite(step)) return start * (1 - i / steps) + end * (i / steps);  // end - start overflows
+      return start + step * i;
+    };
     for (int64_t i = 0; i < count; ++i)
-      values[i] = static_cast<T>(i + 1 == count && count > 1 ? end : start + step * static_cast<double>(i));
+      values[i] = static_cast<T>(i + 1 == count && count > 1 ? end : value(static_cast<double>(i)));
   });
   return x.to(options.device);
 }

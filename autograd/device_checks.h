@@ -32,9 +32,9 @@ struct Place {
   int64_t number;
 };
 Place begin(const ValueCheck& check);
-/// Called after that kernel was launched.
+/// Called by the same thread after that kernel was launched.
 void end();
-/// Forgets the checks up to that one, of which the host has read that none has failed.
+/// Forgets that check and those launched before it, of which the host has read that none has failed.
 void passed(int64_t number);
 /// What checks have found so far, for kernels that must have no effect after a failed check.
 const kernels::Finding* findings();

@@ -13,20 +13,11 @@ using Formula = std::function<double(int64_t)>;
 
 double number(int64_t count) { return static_cast<double>(count); }
 
-/// The given lr, or the optimizer's initial_lr(), which loading a state may change.
-class PeakLr {
- public:
-  PeakLr(const char* name, const Optimizer& optimizer, const std::optional<double>& given)
-      : optimizer_(&optimizer), given_(given) {
-    const double lr = *this;
-    if (!(lr >= 0) || std::isinf(lr)) raise(ErrorKind::config, "{}: lr must be a number >= 0, got {}", name, lr);
-  }
-  operator double() const { return given_ ? *given_ : optimizer_->initial_lr(); }
-
- private:
-  const Optimizer* optimizer_;
-  std::optional<double> given_;
-};
+double peak_lr(const char* name, const Optimizer& optimizer, const std::optional<double>& given) {
+  const double lr = given.value_or(optimizer.initial_lr());
+  if (!(lr >= 0) || std::isinf(lr)) raise(ErrorKind::config, "{}: lr must be a number >= 0, got {}", name, lr);
+  return lr;
+}
 
 void check_lengths(const char* name, int64_t warmup, int64_t total) {
   check_at_least_one(name, {{"total", total}});
@@ -41,18 +32,18 @@ double progress(int64_t step, int64_t warmup, int64_t total) {
 }
 
 Formula constant(const Optimizer& optimizer, const ConstantOptions& options) {
-  const PeakLr lr("ConstantSchedule", optimizer, options.lr);
+  const double lr = peak_lr("ConstantSchedule", optimizer, options.lr);
   return [lr](int64_t) { return lr; };
 }
 
 Formula warmup_only(const Optimizer& optimizer, const WarmupOptions& options) {
-  const PeakLr lr("WarmupSchedule", optimizer, options.lr);
+  const double lr = peak_lr("WarmupSchedule", optimizer, options.lr);
   check_at_least_one("WarmupSchedule", {{"warmup", options.warmup}});
   return [lr, warmup = options.warmup](int64_t t) { return lr * std::min(1.0, number(t) / number(warmup)); };
 }
 
 Formula linear(const Optimizer& optimizer, const LinearOptions& options) {
-  const PeakLr lr("LinearSchedule", optimizer, options.lr);
+  const double lr = peak_lr("LinearSchedule", optimizer, options.lr);
   check_lengths("LinearSchedule", options.warmup, options.total);
   return [lr, warmup = options.warmup, total = options.total](int64_t t) {
     return t <= warmup ? lr * number(t) / number(warmup) : lr * (1 - progress(t, warmup, total));
@@ -60,11 +51,10 @@ Formula linear(const Optimizer& optimizer, const LinearOptions& options) {
 }
 
 Formula cosine(const Optimizer& optimizer, const CosineOptions& options) {
-  const PeakLr lr("CosineSchedule", optimizer, options.lr);
+  const double lr = peak_lr("CosineSchedule", optimizer, options.lr);
   check_lengths("CosineSchedule", options.warmup, options.total);
   if (!(options.min_lr >= 0 && options.min_lr <= lr))
-    raise(ErrorKind::config, "CosineSchedule: min_lr must be between 0 and lr, got {} and lr {}", options.min_lr,
-          double(lr));
+    raise(ErrorKind::config, "CosineSchedule: min_lr must be between 0 and lr, got {} and lr {}", options.min_lr, lr);
   return [lr, warmup = options.warmup, total = options.total, low = options.min_lr](int64_t t) {
     if (t <= warmup) return lr * number(t) / number(warmup);
     return low + (lr - low) * (1 + std::cos(std::numbers::pi * progress(t, warmup, total))) / 2;
@@ -72,7 +62,7 @@ Formula cosine(const Optimizer& optimizer, const CosineOptions& options) {
 }
 
 Formula inverse_sqrt(const Optimizer& optimizer, const InverseSqrtOptions& options) {
-  const PeakLr lr("InverseSqrtSchedule", optimizer, options.lr);
+  const double lr = peak_lr("InverseSqrtSchedule", optimizer, options.lr);
   check_at_least_one("InverseSqrtSchedule", {{"warmup", options.warmup}});
   return [lr, warmup = number(options.warmup)](int64_t t) {
     return lr * std::min(number(t) / warmup, std::sqrt(warmup / number(t)));

@@ -37,8 +37,9 @@ class Schedule {
   int64_t last_step_ = 0;
 };
 
-// In the options below, lr defaults to the optimizer's initial_lr(), so that a schedule may be constructed before or
-// after the optimizer's state is loaded. All throw Error (config) for options out of range.
+// In the options below, lr defaults to the optimizer's initial_lr() when the schedule is constructed: to continue a run
+// with its lr, construct the schedule after the optimizer's state is loaded, or with an optimizer of the same lr. All
+// throw Error (config) for options out of range.
 
 /// Options of ConstantSchedule.
 struct ConstantOptions {

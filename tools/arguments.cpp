@@ -76,7 +76,7 @@ std::string check_integer(std::string& value) {
 std::string check_double(const std::string& value) {
   double number = 0;
   if (parse(value, number) == std::errc() && std::isfinite(number)) return {};
-  return fmt::format("must be a finite number, got {}", value);
+  return fmt::format("must be a decimal number that f64 can hold, got {}", value);
 }
 
 /// Accepts decimal numbers of type T only, while CLI11 also reads 010 as 8 and 0x10 as 16, and clamps large integers.
@@ -244,7 +244,8 @@ std::function<std::string()> Command::saves_options() {
 }
 
 std::function<bool(const std::string&)> Command::given() {
-  return [state = state_](const std::string& name) { return state->given.contains(name); };
+  // Not shared, since the state keeps what runs the command, and with it this function.
+  return [state = state_.get()](const std::string& name) { return state->given.contains(name); };
 }
 
 template <class T>
@@ -335,7 +336,7 @@ int Program::run(int argc, char** argv) {
     const bool keeps = std::ranges::find(state_->keeping, command) != state_->keeping.end();
     const bool required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
     std::string text = explain(error.what(), arguments);
-    if (keeps && required) text = explain_required(*command, arguments, text);
+    if (keeps && required && text == error.what()) text = explain_required(*command, arguments, text);
     std::cerr << name_ << ": " << tape::Error(ErrorKind::config, text).what() << "\n";  // shortens long messages
     return 2;
   }

@@ -43,8 +43,8 @@ void check_options_have_effect(const TrainLmArguments& arguments) {
 }
 
 int train_lm(TrainLmArguments& arguments) {
-  check_options_have_effect(arguments);
   begin_run(arguments);
+  check_options_have_effect(arguments);
   train::LanguageModelOptions& options = arguments.options;
   options.run = arguments.run;
   options.level = arguments.level == "bpe" ? train::TokenLevel::bpe : train::TokenLevel::characters;

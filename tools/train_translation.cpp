@@ -17,10 +17,10 @@ struct TrainTranslationArguments : TrainArguments {
 };
 
 int train_translation(TrainTranslationArguments& arguments) {
+  begin_run(arguments);
   if (arguments.options.train.records.empty() && arguments.options.valid.records.empty())
     refuse_given(arguments, {"--source-column", "--target-column"},
                  "applies to records only; requires --data or --valid-data");
-  begin_run(arguments);
   arguments.options.run = arguments.run;
   arguments.options.valid.fields = arguments.options.train.fields;
   if (arguments.doctor) return show(train::examine_translation(arguments.options, std::cout));

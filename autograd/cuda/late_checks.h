@@ -34,7 +34,7 @@ class LateChecks : NonCopyable {
   struct Check {
     int64_t number;
     std::thread::id thread;
-    int64_t launches_before;  // of launches_, when it was added
+    int64_t launches_before;  // launches_ when it was added
     int64_t launch = 0;       // which of launches_ is its own; 0 until then
     ValueCheck check;
   };

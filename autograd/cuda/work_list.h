@@ -15,7 +15,7 @@ namespace tape::cuda_device {
 struct BlasPlan;
 
 /// Pinned memory to copy from, and the number of its block (PinnedPool::expect_copy()): a later block at the same
-/// address is other memory, also for a graph.
+/// address is other memory, which a graph must not take for it.
 struct PinnedSource {
   const void* address = nullptr;
   uint64_t block = 0;

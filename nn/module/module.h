@@ -48,7 +48,7 @@ struct LoadOptions {
 /// Names without a counterpart after loading.
 struct LoadReport {
   std::vector<std::string> missing = {},  ///< of the model's tensors
-      unexpected = {};                    ///< of the given values
+      unexpected = {};                    ///< of the given values, also of other values for a tied tensor
 };
 
 /// Base class of layers and models. Derive from it, declare members of type Parameter, Buffer, Child and Children

@@ -114,7 +114,8 @@ void bind_transforms(nb::module_& m) {
         return std::pair(result.value, none_where_undefined(result.gradients));
       },
       arg("function"), arg("inputs"), arg("gradient").none() = nb::none(),
-      "f(*inputs) and the gradients of the inputs for a gradient of the output, which a single value needs none of.\n\n"
+      "f(*inputs) and the gradients of the inputs for a gradient of the output, which may be omitted if it is a single "
+      "value.\n\n"
       "The gradient of an integer or bool input is None.");
   m.def(
       "hvp",

@@ -185,8 +185,14 @@ void set_attribute(nb::handle self, nb::str key, nb::handle value) {
     }
   }
   check_part(module, name, value);
-  if (Tensor* const own = module.parameter(name); parameter && own && module.is_member(name))
-    return static_cast<nn::Parameter*>(own)->tie(nb::cast<Tensor&>(value));
+  if (Tensor* const own = module.parameter(name); parameter && own && module.is_member(name)) {
+    auto& given = nb::cast<Tensor&>(value);
+    const bool trained = given.requires_grad();
+    given.requires_grad_(true);  // what is frozen before can be shared only as a leaf
+    static_cast<nn::Parameter*>(own)->tie(given);
+    given.requires_grad_(trained);
+    return;
+  }
   if (is_registered(module, name)) module.unregister(name);
   if (parameter) {
     const auto& given = nb::cast<Tensor&>(value);
@@ -315,15 +321,12 @@ void bind_module(nb::module_& m) {
   type.def("__setattr__", &set_attribute, arg("name"), arg("value").none());
   type.def("__delattr__", &delete_attribute, arg("name"));
   type.def("__repr__", [](const Module& self) { return nn::to_string(self); });
-  type.def(
-      "__reduce_ex__",
-      [](const Module& self, int) {
-        raise(ErrorKind::config,
-              "{}: a module is not copied or pickled; construct another one and call its "
-              "load_state_dict(model.state_dict()), or save() and load()",
-              self.type_name());
-      },
-      arg("protocol"));
+  type.def("__reduce__", [](const Module& self) {
+    raise(ErrorKind::config,
+          "{}: a module is not copied or pickled; construct another one and call its "
+          "load_state_dict(model.state_dict()), or save() and load()",
+          self.type_name());
+  });
   type.def("named_parameters", &Module::named_parameters, "Pairs (name, parameter) of the module and its children.");
   type.def("parameters", &Module::parameters, "The parameters, in the order of named_parameters().");
   type.def("trainable_parameters", &Module::trainable_parameters, "The parameters that require gradients.");

@@ -100,6 +100,12 @@ void bind_operators(nb::class_<Tensor>& tensor) {
   define_operator(tensor, "__truediv__", [](const Tensor& a, const auto& b) { return a / b; });
   define_operator(tensor, "__rtruediv__", [](const Tensor& a, const auto& b) { return b / a; });
   define_operator(tensor, "__mod__", [](const Tensor& a, const auto& b) { return remainder(a, b); });
+  tensor.def(
+      "__rmod__",
+      [](const Tensor& b, const Number& a) {
+        return remainder(full({}, a, {result_type(b, a), b.device()}), b);
+      },
+      nb::is_operator(), release);
   define_operator(tensor, "__pow__", [](const Tensor& a, const auto& b) { return pow(a, b); });
   tensor.def(
       "__rpow__",

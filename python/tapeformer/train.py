@@ -4,7 +4,7 @@
 >>> run.losses()[-1], run.folder
 >>> tape.load(run.folder).generate("Once upon a time")
 
-A task prints its progress. Ctrl-C ends it after the current step with a checkpoint: start="resume" continues there.
+A task prints its progress. Ctrl-C ends it after the current batch with a checkpoint: start="resume" continues there.
 """
 
 import contextlib

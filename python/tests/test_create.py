@@ -227,6 +227,10 @@ def test_ranges_of_integers_are_exact():
 def test_numbers_and_tensors():
     assert (2.5 ** tape.tensor([1, 2])).tolist() == [2.5, 6.25]
     assert (2 ** tape.tensor([1, 2])).dtype == tape.i64
+    assert (7 % tape.tensor([2, 4])).tolist() == [1, 3]
+    mask = tape.tensor([True, False])
+    assert tape.where(mask, tape.tensor([1, 2]), 0).tolist() == [1, 0]
+    assert tape.where(mask, 0.5, tape.tensor([1.0, 2.0])).tolist() == [0.5, 2]
     assert tape.tensor([np.True_, np.False_]).dtype == tape.bool
     assert (tape.tensor([1]) * np.bool_(True)).dtype == tape.i64
     assert (tape.tensor([44], dtype=tape.u8) == 300).tolist() == [False]

@@ -334,6 +334,8 @@ def test_parts_of_layers_of_the_library_cannot_be_replaced():
     layer.weight = weight  # shared, as by an assignment of another layer's
     layer(tape.ones((1, 2))).sum().backward()
     assert weight.grad.tolist() == [[1, 1], [1, 1]]
+    layer.bias = nn.Parameter(tape.ones((2,)), requires_grad=False)
+    assert layer.bias.tolist() == [1, 1] and not layer.bias.requires_grad
     with pytest.raises(tape.Error, match=r"tie: the parameter is \[2, 2\], the other tensor is \[3, 2\]"):
         layer.weight = nn.Parameter(tape.zeros((3, 2)))
     with pytest.raises(tape.Error, match='"bias" is a member of the C\\+\\+ class Linear and cannot be replaced'):

@@ -18,6 +18,13 @@ struct Net : nn::Layer<Net> {
   Tensor forward(const Tensor& x) { return fc(x); }
 };
 
+/// Changes the working folder while in scope.
+struct WorkingFolder {
+  explicit WorkingFolder(const std::string& folder) { std::filesystem::current_path(folder); }
+  ~WorkingFolder() { std::filesystem::current_path(before); }
+  const std::filesystem::path before = std::filesystem::current_path();
+};
+
 TEST(FromPyTorch, TensorsCompile) {
   tensor({{1, 2}, {3, 4}});
   zeros({2, 3}), ones({2, 3}), full({2, 3}, 7, i64);
@@ -110,8 +117,7 @@ TEST(FromPyTorch, TrainingCompiles) {
 
 TEST(FromPyTorch, FilesAndTextsCompile) {
   const TemporaryFolder folder;
-  const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::current_path(folder.path());
+  const WorkingFolder inside(folder.path());
   Net model;
   model.save("model.safetensors");
   model.load("model.safetensors");
@@ -133,7 +139,6 @@ TEST(FromPyTorch, FilesAndTextsCompile) {
   const std::vector<int64_t> ids = tokenizer->encode(text).ids;
   tokenizer->encode(text), tokenizer->decode(ids);
   models::generate(*loaded, {ids}, {.sampling = {.top_k = 50}, .max_new_tokens = 20});
-  std::filesystem::current_path(before);
 }
 
 }  // namespace

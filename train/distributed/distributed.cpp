@@ -144,7 +144,10 @@ void Distributed::backward(const Tensor& loss, double weight, Send send) {
     loss.backward({.gradient = full(loss.shape(), weight, loss.dtype())});
   }
   if (sharded_parameters_) sharded_parameters_->serve();  // before waiting for any transfer
-  if (sending_) send_ready(true);
+  if (sending_)
+    send_ready(true);
+  else if (sends_each())
+    plan_and_send();  // also in the first update, so that a run that resumes sums as one that goes on
 }
 
 /// Plans buckets in the order in which rank 0's first backward produced gradients; parameters without one come last.
@@ -163,12 +166,14 @@ void Distributed::plan() {
   if (sharded()) keep_own_slices();
 }
 
+void Distributed::plan_and_send() {
+  plan();
+  next_ = 0;
+  send_ready(true);
+}
+
 void Distributed::finish() {
-  if (buckets_.empty()) {
-    plan();
-    next_ = 0;
-    send_ready(true);
-  }
+  if (buckets_.empty()) plan_and_send();
   const double began = steady_seconds();
   for (const auto& bucket : buckets_) bucket->finish();
   stats_.waited += steady_seconds() - began;

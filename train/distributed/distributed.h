@@ -120,6 +120,7 @@ class Distributed {
   void ready(size_t parameter);
   void send_ready(bool all);
   void plan();
+  void plan_and_send();
   void take_sums();
   std::vector<SliceGradient> own_gradients() const;
   void write_pieces(const Bucket& bucket, size_t part, const Tensor& own, const Writer& write);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "autograd/tape/scope.h"
+#include "base/check.h"
 #include "base/error.h"
 #include "text/batch_plan.h"
 
@@ -19,7 +20,7 @@ EpochPlan::EpochPlan(std::vector<std::vector<int64_t>> batches)
       make_([all = std::move(batches)](int64_t batch) { return all[static_cast<size_t>(batch)]; }) {}
 
 Plan shuffled_batches(int64_t examples, int64_t batch, uint64_t seed) {
-  if (batch < 1) raise(ErrorKind::config, "shuffled_batches: batch must be at least 1, got {}", batch);
+  check_at_least_one("shuffled_batches", {{"examples", examples}, {"batch", batch}});
   return [=](int64_t epoch) -> EpochPlan {
     text::ShuffledBatches batches = text::plan_shuffled(examples, batch, seed, epoch);
     const int64_t count = batches.size();

@@ -40,7 +40,7 @@ class EpochPlan {
 using Plan = std::function<EpochPlan(int64_t epoch)>;
 
 /// All examples in batches, in a new random order each epoch, which depends on (seed, epoch); the last batch of an
-/// epoch may be smaller. Throws Error (config) unless batch is at least 1.
+/// epoch may be smaller. Throws Error (config) unless examples and batch are at least 1.
 Plan shuffled_batches(int64_t examples, int64_t batch, uint64_t seed = 1);
 
 /// The part of a Loader that is independent of the batch type.

@@ -60,11 +60,12 @@ struct TrainerOptions {
   std::string resume_from = {};            ///< "checkpoint-500" instead of the newest; only with Start::resume
   std::shared_ptr<RunFolder> folder = {};  ///< an already locked folder, instead of out and start
   int64_t steps = 0;                       ///< total number of updates, at least 1
-  double seconds = 0;                      ///< time limit, including time before a resume; 0: none
-  optim::Schedule* schedule = nullptr;     ///< of the optimizer; advanced after each update
-  double clip_norm = 0;                    ///< maximum norm of all gradients; 0: no clipping
-  int64_t accumulate = 1;                  ///< batches per update
-  int64_t parts = 1;                       ///< number of parts into which each batch is split, processed in sequence
+  /// Time limit, including time before a resume; 0: none. A step with batches to come is given up then.
+  double seconds = 0;
+  optim::Schedule* schedule = nullptr;  ///< of the optimizer; advanced after each update
+  double clip_norm = 0;                 ///< maximum norm of all gradients; 0: no clipping
+  int64_t accumulate = 1;               ///< batches per update
+  int64_t parts = 1;                    ///< number of parts into which each batch is split, processed in sequence
   /// Update each parameter as soon as the backward has its gradient (optim::StepInBackward): bitwise the same result
   /// with less memory. Not with clipping, accumulation or several processes.
   bool step_in_backward = false;
@@ -90,7 +91,8 @@ struct TrainerOptions {
   /// Allow a loss that depends on tensors with gradients that are not parameters of the model or the optimizer, as in a
   /// GAN's generator. Without this they are an Error (config); see nn/gradcheck/check_registered.h.
   bool allow_unregistered = false;
-  /// Called before each batch; true saves a checkpoint and ends the run. A step with batches to come is given up.
+  /// Called before each batch and at the end; true saves a checkpoint and ends the run. A step with batches to come is
+  /// given up.
   std::function<bool()> interrupted = {};
   TrainerCallbacks callbacks = {};  ///< called during the run
   /// Saves the model as users load it (models::save, the tokenizer). Called with the run's folder, while the model has

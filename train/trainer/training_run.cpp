@@ -66,7 +66,8 @@ TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const T
       divergence_(options.describe.chance_loss) {
   if (options_.patience > 0 && !evaluate_)
     raise(ErrorKind::config, "Trainer: patience {} requires an evaluate function in fit()", options_.patience);
-  stepper_.give_up_if([this] { return interrupted() || out_of_time(); });
+  if (options_.interrupted || options_.seconds > 0)
+    stepper_.give_up_if([this] { return interrupted() || out_of_time(); });
 }
 
 /// Sets up training with the other ranks.

@@ -50,8 +50,10 @@ template <class T>
 void attention_forward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to) {
   const TileLauncher<T> launch(s);
   const int64_t tiles = s.B * s.H * launch.tiles(s.Tq);
-  // Kernels that read the statistics recompute the scores as the tiles do, not as the parts do.
-  if (has_few_queries<T>(s) && !to.for_backward && !to.probabilities)
+  // Kernels that read the statistics recompute the scores as the tiles do, not as the parts do. In f64 the difference
+  // does not matter, and gradient checks need the same value whether it is recorded or not.
+  const bool reads_statistics = sizeof(T) == sizeof(float) && (to.for_backward || to.probabilities);
+  if (has_few_queries<T>(s) && !reads_statistics)
     attend_in_parts<T>(s, in, to);
   else
     launch(kAttentionForward, tiles * column_blocks(s.Dv), s, in, to);

@@ -66,7 +66,7 @@ struct AttentionResults {
   Sum<T>* highest;
   Sum<T>* inverse;
   T* probabilities = nullptr;  ///< [B, H, Tq, Tk], before dropout; not written if null
-  /// Whether a backward pass will read highest and inverse. Kernels for f32 and f64 then sum scores in the same order
+  /// Whether a backward pass will read highest and inverse. Kernels for f32 then sum scores in the same order
   /// as their backward pass; otherwise large scores would be rounded differently, and the probabilities
   /// exp(score - highest) * inverse would not sum to 1.
   bool for_backward = true;

@@ -32,7 +32,7 @@ TAPE_INLINE F64 absolute(F64 x) { return (F64)((I64)x & 0x7fffffffffffffff); }
 TAPE_INLINE F32 copy_sign(F32 size, F32 sign) {
   return (F32)(((I32)size & 0x7fffffff) | ((I32)sign & static_cast<int32_t>(0x80000000)));
 }
-/// y, or x where it is zero: odd functions keep its sign.
+/// x where x is zero, else y: odd functions keep the sign of zero.
 TAPE_INLINE F32 unless_zero(F32 x, F32 y) { return x == 0.0F ? x : y; }
 TAPE_INLINE F32 power_of_two(I32 n) { return (F32)((n + 127) << 23); }
 

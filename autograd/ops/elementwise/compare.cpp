@@ -177,6 +177,13 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   });
 }
 
+Tensor where(const Tensor& condition, const Tensor& a, const Number& b) {
+  return where(condition, a, full({}, b, {result_type(a, b), a.device()}));
+}
+Tensor where(const Tensor& condition, const Number& a, const Tensor& b) {
+  return where(condition, full({}, a, {result_type(b, a), b.device()}), b);
+}
+
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Number& value) {
   check_bool("masked_fill", mask);
   if (!broadcasts_to(mask.shape(), x.shape()))

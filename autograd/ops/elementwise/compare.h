@@ -66,7 +66,11 @@ Tensor isclose(const Tensor& a, const Tensor& b, const CloseOptions& options = {
 bool allclose(const Tensor& a, const Tensor& b, const CloseOptions& options = {});
 
 /// condition ? a : b, all three broadcast. condition is bool (Error (dtype)); a and b are promoted as in arithmetic.
+/// @{
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Tensor& a, const Number& b);
+Tensor where(const Tensor& condition, const Number& a, const Tensor& b);
+/// @}
 /// x with `value` where the mask (bool, broadcast to x) is true; gradient 0 there. Error (numeric) if x has an integer
 /// dtype that cannot represent the value.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Number& value);

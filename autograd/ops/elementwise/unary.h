@@ -27,7 +27,8 @@ Tensor gelu(const Tensor& x);
 /// Tanh approximation of gelu: x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).
 Tensor gelu_tanh(const Tensor& x);
 Tensor silu(const Tensor& x);  ///< x * sigmoid(x)
-/// x limited to [low, high]; gradient 0 outside. Error (config) if low is above high.
+/// x limited to [low, high]; gradient 0 outside. Error (config) if low is above high or a bound is NaN,
+/// Error (dtype) for bool.
 Tensor clamp(const Tensor& x, double low, double high);
 
 }  // namespace tape

@@ -139,7 +139,7 @@ Shape joined(const Shape& a, const Shape& b) {
 }
 
 /// Broadcast shape of all index tensors; its axes go before entry `first`, which is 0 if other items separate them,
-/// also an Ellipsis for no axes.
+/// even an Ellipsis that stands for no axes.
 struct BroadcastIds {
   size_t first = 0;
   Shape shape;

@@ -34,10 +34,10 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Combines dropout, accumulation over 3 batches with 5 per epoch, a moving average, an average of checkpoints, and
-/// evaluations at steps that are not multiples of the checkpoints' steps.
 constexpr int64_t kAccumulated = 3;
 
+/// Combines dropout, accumulation over 3 batches with 5 per epoch, a moving average, an average of checkpoints, and
+/// evaluations at steps that are not multiples of the checkpoints' steps.
 TrainerOptions everything(const std::string& out, int64_t steps) {
   return {.out = out,
           .start = Start::resume,

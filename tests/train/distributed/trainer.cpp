@@ -114,10 +114,13 @@ TEST_F(SharedTrainerTest, ResumesBitwiseExactlyWithTheSameNumberOfRanks) {
   for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::gradients, Sharding::parameters}) {
     const std::string name = fmt::format("run-{}", static_cast<int>(sharding));
     const DistributedOptions distributed{.bucket_bytes = 3000, .sharding = sharding};
-    const auto whole = run_tiny(2, {.distributed = distributed, .out = folder_ / (name + "-whole"), .steps = 12}, 0.2);
-    run_tiny(2, {.distributed = distributed, .out = folder_ / name, .steps = 7}, 0.2);
-    const auto rest =
-        run_tiny(2, {.distributed = distributed, .out = folder_ / name, .start = Start::resume, .steps = 12}, 0.2);
+    TrainerOptions options{
+        .distributed = distributed, .out = folder_ / (name + "-whole"), .steps = 12, .accumulate = 2};
+    const auto whole = run_tiny(2, options, 0.2);
+    options.out = folder_ / name, options.steps = 7;
+    run_tiny(2, options, 0.2);
+    options.start = Start::resume, options.steps = 12;
+    const auto rest = run_tiny(2, options, 0.2);
     EXPECT_EQ(rest.result.resumed_from, 7);
     EXPECT_TRUE(rest.result.warnings.empty()) << rest.result.warnings.front();
     EXPECT_EQ(rest.weights, whole.weights);
@@ -135,11 +138,8 @@ TEST_F(SharedTrainerTest, GivesUpAStepOnAllRanksIfOneIsInterrupted) {
                                    .start = Start::resume,
                                    .steps = 5,
                                    .accumulate = 3};
-      TrainerOptions between = options;  // stopped between steps, as Sharding::gradients sums otherwise
-      between.out += "-between";
-      between.steps = batches / 3;
-      if (between.steps > 0) run_tiny(2, between, 0.2);
-      between.steps = options.steps;
+      TrainerOptions whole = options;
+      whole.out += "-whole";
       run_ranks(2, [&](Communicator& ranks) {
         TinyTask task(0.2);
         TrainerOptions stopped = options;
@@ -149,7 +149,7 @@ TEST_F(SharedTrainerTest, GivesUpAStepOnAllRanksIfOneIsInterrupted) {
         EXPECT_EQ(result.reason, StopReason::interrupted);
         EXPECT_EQ(result.step, batches / 3);
       });
-      EXPECT_EQ(run_tiny(2, options, 0.2).weights, run_tiny(2, between, 0.2).weights) << name;
+      EXPECT_EQ(run_tiny(2, options, 0.2).weights, run_tiny(2, whole, 0.2).weights) << name;
     }
   }
 }

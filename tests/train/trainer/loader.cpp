@@ -51,6 +51,7 @@ TEST(Loader, ShufflesAllExamplesAgainInEachEpoch) {
     EXPECT_EQ(epoch, (Indices{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
   }
   EXPECT_NE(shuffled_batches(10, 4, 3)(0)[0], shuffled_batches(10, 4, 4)(0)[0]);
+  EXPECT_TAPE_ERROR(shuffled_batches(0, 4), ErrorKind::config, "shuffled_batches: examples must be at least 1, got 0");
   EXPECT_TAPE_ERROR(shuffled_batches(10, 0), ErrorKind::config, "shuffled_batches: batch must be at least 1, got 0");
 }
 

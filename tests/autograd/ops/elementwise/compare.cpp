@@ -77,6 +77,8 @@ TEST(Where, SelectsAndBroadcasts) {
   }
   EXPECT_TAPE_ERROR(where(tensor({1}), tensor({1}), tensor({1})), ErrorKind::dtype, "where: needs bool, got f32");
   EXPECT_TRUE(tensors_equal(where(c, tensor({0.5}), tensor({7}, i64)), tensor({0.5, 7, 0.5})));
+  EXPECT_TRUE(tensors_equal(where(c, tensor({1, 2, 3}, f64), 7), tensor({1, 7, 3}, f64)));
+  EXPECT_TRUE(tensors_equal(where(c, -0.5, tensor({1, 2, 3}, i64)), tensor({-0.5, 2, -0.5})));
 }
 
 TEST(Where, DoesNotPropagateUnselectedNaN) {

@@ -83,8 +83,9 @@ class TileProducts {
   }
   void times(int64_t begin, int64_t count, int64_t width, const float* a, int64_t a_row, int64_t depth,
              const Scratch<char>& right, float* c, int64_t c_row) {
-    // Only whole pairs of tiles are packed, and nothing beyond the last key.
-    const int64_t columns = smaller(all_ - begin, whole_tiles(width, kPair)), steps = ceil_div(depth, kTileDepth);
+    // Only whole pairs of tiles are packed, and nothing beyond the last key, behind which an empty window may begin.
+    const int64_t columns = larger(0, smaller(all_ - begin, whole_tiles(width, kPair)));
+    const int64_t steps = ceil_div(depth, kTileDepth);
     multiply(across(a, a_row), count, depth, right.data() + begin / kTile * steps * parts * kTileBytes, steps,
              TileOutput{c, c_row, count, columns, false, nullptr});
     for (int64_t r = 0; r < count; ++r)

@@ -551,6 +551,13 @@ TEST_P(TileAttention, GivesZerosForMaskedRowsAndPropagatesNaN) {
   const Result<float> hidden = run(c, true, kernels());
   for (const std::vector<float>* values : {&hidden.out, &hidden.dq, &hidden.dk, &hidden.dv})
     for (const float value : *values) ASSERT_EQ(value, 0);
+  // A window that ends before it begins, in several blocks of queries.
+  Case<float> empty = make_case<float>("empty", 1, 2, 200, 400, 16, 16, true);
+  empty.shape.first_offset = 100;
+  empty.shape.causal_offset = 0;
+  const Result<float> nothing = run(empty, true, kernels());
+  for (const std::vector<float>* values : {&nothing.out, &nothing.dq, &nothing.dk, &nothing.dv})
+    for (const float value : *values) ASSERT_EQ(value, 0);
   c.shape.causal_offset = kNotCausal;
   c.q[place(c.shape.q, 0, 1, 33, 5)] = std::nanf("");
   const Result<float> r = run(c, true, kernels());

@@ -1,7 +1,7 @@
 #include "autograd/cuda/late_checks.h"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 #include "autograd/cuda/context.h"
 #include "autograd/cuda/graph.h"
@@ -63,10 +63,9 @@ void LateChecks::count_launches_of_this_thread() {
 /// Removes and returns the checks that were launched and for which `ran` is true.
 template <class Ran>
 LateChecks::Checks LateChecks::take_launched(const Ran& ran) {
-  const auto taken = std::stable_partition(checks_.begin(), checks_.end(),
-                                           [&](const Check& check) { return check.launch == 0 || !ran(check); });
-  Checks done(std::make_move_iterator(taken), std::make_move_iterator(checks_.end()));
-  checks_.erase(taken, checks_.end());
+  Checks done, kept;
+  for (Check& check : checks_) (check.launch != 0 && ran(check) ? done : kept).push_back(std::move(check));
+  checks_ = std::move(kept);
   return done;
 }
 

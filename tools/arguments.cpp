@@ -1,10 +1,8 @@
 #include "tools/arguments.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iostream>
-#include <limits>
 #include <numeric>
 #include <sstream>
 #include <type_traits>
@@ -16,6 +14,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "tools/completion.h"
+#include "tools/decimal.h"
 #include "tools/help_formatter.h"
 #include "tools/saved_arguments.h"
 
@@ -44,50 +43,6 @@ CLI::Validator rule(const std::string& text, const std::function<bool(double)>& 
         double number = 0;
         if (CLI::detail::lexical_cast(value, number) && std::isfinite(number) && holds(number)) return {};
         return fmt::format("must be {}, got {}", text, value);
-      },
-      "");
-}
-
-/// Parses all of a text as a decimal number.
-template <class T>
-std::errc parse(const std::string& text, T& number) {
-  const char* const end = text.data() + text.size();
-  const auto [rest, failed] = std::from_chars(text.data(), end, number);
-  return failed == std::errc() && rest != end ? std::errc::invalid_argument : failed;
-}
-
-/// What is wrong with an integer of type T; "" if nothing is. Removes leading zeros, which CLI11 reads as octal.
-template <class T>
-std::string check_integer(std::string& value) {
-  const size_t sign = value.starts_with('-') ? 1 : 0;
-  const bool digits = value.size() > sign && value.find_first_not_of("0123456789", sign) == value.npos;
-  if (!digits) return fmt::format("must be an integer, got {}", value);
-  T number = 0;
-  if (sign == 1 && std::is_unsigned_v<T>) return {};  // refused by at_least()
-  if (parse(value, number) != std::errc()) {
-    using Limits = std::numeric_limits<T>;
-    if (sign == 1) return fmt::format("must be at least {}, got {}", Limits::min(), value);
-    return fmt::format("must be at most {}, got {}", Limits::max(), value);
-  }
-  value = fmt::format("{}", number);
-  return {};
-}
-
-std::string check_double(const std::string& value) {
-  double number = 0;
-  if (parse(value, number) == std::errc() && std::isfinite(number)) return {};
-  return fmt::format("must be a decimal number that f64 can hold, got {}", value);
-}
-
-/// Accepts decimal numbers of type T only, while CLI11 also reads 010 as 8 and 0x10 as 16, and clamps large integers.
-template <class T>
-CLI::Validator decimal() {
-  return CLI::Validator(
-      [](std::string& value) -> std::string {
-        if constexpr (std::is_integral_v<T>)
-          return check_integer<T>(value);
-        else
-          return check_double(value);
       },
       "");
 }
@@ -253,7 +208,7 @@ Option Command::option(const std::string& name, T& target, const std::string& he
   CLI::Option* const option = app_->add_option(name, target, help);
   if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) option->capture_default_str();
   using Value = typename ValueOf<T>::type;
-  if constexpr (std::is_arithmetic_v<Value>) option->transform(decimal<Value>());
+  if constexpr (std::is_arithmetic_v<Value>) option->transform(CLI::Validator(&check_decimal<Value>, ""));
   if constexpr (std::is_same_v<Value, uint64_t>) return Option(option).at_least(0);
   return Option(option);
 }

@@ -36,7 +36,7 @@ struct TrainArguments {
 };
 
 /// Throws Error (config) for the first of these options that is in the command line:
-/// `--vocab-size: has no effect with --level char`. Saved options of a run that resumes may be among them.
+/// `--vocab-size: has no effect with --level char`. Those that a resumed run has saved are not refused.
 void refuse_given(const TrainArguments& arguments, std::initializer_list<const char*> options,
                   const std::string& reason);
 

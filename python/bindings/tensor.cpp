@@ -90,6 +90,17 @@ void define_operator(nb::class_<Tensor>& tensor, const char* name, const F& f) {
       name, [f](const Tensor& a, const Number& b) -> Tensor { return f(a, b); }, nb::is_operator(), release);
 }
 
+/// f(number, tensor) for operations of two tensors.
+template <class F>
+void define_reflected(nb::class_<Tensor>& tensor, const char* name, const F& f) {
+  tensor.def(
+      name,
+      [f](const Tensor& b, const Number& a) -> Tensor {
+        return f(scalar(a, {result_type(b, a), b.device()}), b);
+      },
+      nb::is_operator(), release);
+}
+
 void bind_operators(nb::class_<Tensor>& tensor) {
   define_operator(tensor, "__add__", [](const Tensor& a, const auto& b) { return a + b; });
   define_operator(tensor, "__radd__", [](const Tensor& a, const auto& b) { return b + a; });
@@ -100,19 +111,9 @@ void bind_operators(nb::class_<Tensor>& tensor) {
   define_operator(tensor, "__truediv__", [](const Tensor& a, const auto& b) { return a / b; });
   define_operator(tensor, "__rtruediv__", [](const Tensor& a, const auto& b) { return b / a; });
   define_operator(tensor, "__mod__", [](const Tensor& a, const auto& b) { return remainder(a, b); });
-  tensor.def(
-      "__rmod__",
-      [](const Tensor& b, const Number& a) {
-        return remainder(full({}, a, {result_type(b, a), b.device()}), b);
-      },
-      nb::is_operator(), release);
+  define_reflected(tensor, "__rmod__", [](const Tensor& a, const Tensor& b) { return remainder(a, b); });
   define_operator(tensor, "__pow__", [](const Tensor& a, const auto& b) { return pow(a, b); });
-  tensor.def(
-      "__rpow__",
-      [](const Tensor& b, const Number& a) {
-        return pow(full({}, a, {result_type(b, a), b.device()}), b);
-      },
-      nb::is_operator(), release);
+  define_reflected(tensor, "__rpow__", [](const Tensor& a, const Tensor& b) { return pow(a, b); });
   define_operator(tensor, "__eq__", [](const Tensor& a, const auto& b) { return eq(a, b); });
   define_operator(tensor, "__ne__", [](const Tensor& a, const auto& b) { return ne(a, b); });
   define_operator(tensor, "__lt__", [](const Tensor& a, const auto& b) { return lt(a, b); });

@@ -178,10 +178,10 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Number& b) {
-  return where(condition, a, full({}, b, {result_type(a, b), a.device()}));
+  return where(condition, a, scalar(b, {result_type(a, b), a.device()}));
 }
 Tensor where(const Tensor& condition, const Number& a, const Tensor& b) {
-  return where(condition, full({}, a, {result_type(b, a), b.device()}), b);
+  return where(condition, scalar(a, {result_type(b, a), b.device()}), b);
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Number& value) {

@@ -10,7 +10,7 @@ namespace tape::kernels::TAPE_LEVEL {
 // `Products(shape, block, keys, k, v)` computes the products for one head of keys and values, using the first `keys`
 // rows of k and v. Rows of A are `a_row` apart, those of C `c_row`; a block has at most `block` queries:
 //   queries_per_block(shape): at most 64
-//   kAlign: products begin at a multiple of this many keys
+//   kAlign: products begin at a multiple of this many keys, and write whole multiples into rows of C that have them
 //   prepare_forward(), prepare_backward(): called before the first product
 //   times_keys(begin, count, width, a, a_row, c, c_row): C [count, width] = A K^T of the keys from `begin` on,
 //     A [count, D]; zeros beyond the last key
@@ -26,6 +26,12 @@ inline constexpr double kParallelWork = 3e5;
 TAPE_INLINE bool worth_threads(const AttentionShape& s, int64_t keys) {
   const double scores = static_cast<double>(s.B * s.H) * static_cast<double>(s.Tq) * static_cast<double>(keys);
   return scores * static_cast<double>(s.D + s.Dv) > kParallelWork;
+}
+
+/// Row stride of the scores of at most `keys` keys: kAlign is a multiple of the vector length.
+template <class Products>
+TAPE_INLINE int64_t score_stride(int64_t keys) {
+  return ceil_div(keys, Products::kAlign) * Products::kAlign;
 }
 
 /// State shared by some blocks of queries of one head.
@@ -80,7 +86,7 @@ static void forward(const AttentionShape& s, const AttentionOperands<T>& in, con
   // Units are the blocks of all heads that share keys and values, one head after the other.
   const int64_t shared = s.B * (s.H / s.group), units = s.group * blocks;
   if (shared == 0 || units == 0) return;
-  const int64_t keys = max_keys(s, block, Products::kAlign), row = padded<T>(keys);
+  const int64_t keys = max_keys(s, block, Products::kAlign), row = score_stride<Products>(keys);
   // If there are few heads, their blocks are split over threads; the split does not change any bits.
   const int64_t threads = num_threads();
   const int64_t parts = shared >= 2 * threads ? 1 : smaller(units, ceil_div(2 * threads, shared));
@@ -189,7 +195,7 @@ template <class Products, class T>
 static void backward_heads(const AttentionShape& s, int64_t b, int64_t h, int64_t heads, const AttentionOperands<T>& in,
                            const AttentionGradients<T>& g, const SharedSums<T>& sums) {
   const int64_t block = Products::queries_per_block(s), keys = max_keys(s, block, Products::kAlign);
-  const int64_t row = padded<T>(keys);
+  const int64_t row = score_stride<Products>(keys);
   const Head<T> first{s, b, h};
   clear_rows(s.Tk, s.D, sums.dk_row, sums.dk);
   clear_rows(s.Tk, s.Dv, sums.dv_row, sums.dv);

@@ -17,6 +17,7 @@
 #include "tools/decimal.h"
 #include "tools/help_formatter.h"
 #include "tools/saved_arguments.h"
+#include "train/distributed/world.h"
 
 namespace tape::tools {
 namespace {
@@ -274,10 +275,7 @@ int Program::run(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (!arguments.empty() && arguments.front() == "help") return print_help({arguments.begin() + 1, arguments.end()});
   const CLI::App* const command = reached(app_.get(), arguments);
-  if (const std::string twice = repeated_option(*command, arguments); !twice.empty()) {
-    std::cerr << name_ << ": " << twice << "\n";
-    return 2;
-  }
+  if (const std::string twice = repeated_option(*command, arguments); !twice.empty()) return refuse(twice);
   try {
     state_->given = given_options(*command, arguments);
     std::vector<std::string> all = arguments;
@@ -292,12 +290,16 @@ int Program::run(int argc, char** argv) {
     const bool required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
     std::string text = explain(error.what(), arguments);
     if (keeps && required && text == error.what()) text = explain_required(*command, arguments, text);
-    std::cerr << name_ << ": " << tape::Error(ErrorKind::config, text).what() << "\n";  // shortens long messages
-    return 2;
+    return refuse(tape::Error(ErrorKind::config, text).what());  // shortens long messages
   }
   if (state_->chosen) return state_->chosen();
-  std::cerr << fmt::format("{}: {}needs one of these commands: {}\n", name_,
-                           command == app_.get() ? "" : command->get_name() + " ", joined(subcommands_of(*command)));
+  return refuse(fmt::format("{}needs one of these commands: {}", command == app_.get() ? "" : command->get_name() + " ",
+                            joined(subcommands_of(*command))));
+}
+
+int Program::refuse(const std::string& text) const {
+  // In one write, because mpirun inserts its own lines between writes.
+  train::abort_all_ranks(2, [&](const std::string& who) { std::cerr << fmt::format("{}: {}{}\n", name_, who, text); });
   return 2;
 }
 
@@ -309,9 +311,8 @@ int Program::print_help(const std::vector<std::string>& path) const {
     const std::vector<std::string> names = subcommands_of(*command);
     if (std::find(names.begin(), names.end(), word) == names.end()) {
       const auto meant = closest(word, names);
-      std::cerr << fmt::format("{}: help {}: no such command{}\n", name_, clipped(word, 100),
-                               meant ? fmt::format(" (did you mean {}?)", *meant) : "");
-      return 2;
+      return refuse(fmt::format("help {}: no such command{}", clipped(word, 100),
+                                meant ? fmt::format(" (did you mean {}?)", *meant) : ""));
     }
     if (command != app_.get()) before += " " + command->get_name();
     command = command->get_subcommand(word);

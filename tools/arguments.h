@@ -115,6 +115,8 @@ class Program {
 
  private:
   int print_help(const std::vector<std::string>& path) const;
+  /// Prints an error, once if several processes were started alike, and returns 2.
+  int refuse(const std::string& text) const;
   std::string explain(const std::string& error, const std::vector<std::string>& arguments) const;
 
   std::string name_, version_;

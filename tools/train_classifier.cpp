@@ -32,6 +32,7 @@ void add_train_classifier(Command train) {
   add_batch_options(command, o, "Lines", "line");
   add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] {
+    begin_run(*arguments);
     train::ClassificationOptions& options = arguments->options;
     options.records = record_format_of_data(arguments->format, options.data);
     if (arguments->format == "label-first") options.format = text::LabelFormat::label_space_sentence;

@@ -31,6 +31,7 @@ void add_train_embedding(Command train) {
   add_batch_options(command, o, "Pairs", "text");
   add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] {
+    begin_run(*arguments);
     arguments->options.records = record_format_of_data(arguments->format, arguments->options.data);
     check_data_options(*arguments, {"--anchor-column", "--positive-column"});
     return run_task(*arguments, train::examine_text_embedding, train::train_text_embedding,

@@ -104,12 +104,11 @@ std::string encoder_presets(std::string_view text, const PresetFigures& small, c
 /// The presets of classifiers.
 std::string classifier_presets(std::string_view text);
 
-/// Trains, or diagnoses with --doctor, and prints the result: validation(result), and the `next` commands of
-/// print_end(). Returns the exit code.
+/// After begin_run(): trains, or diagnoses with --doctor, and prints the result: validation(result), and the `next`
+/// commands of print_end(). Returns the exit code.
 template <class Options, class Examine, class Train, class Validate>
 int run_task(EncoderArguments<Options>& arguments, Examine* examine, Train* train, const Validate& validation,
              const std::vector<std::string>& next) {
-  begin_run(arguments);
   Options& options = arguments.options;
   options.run = arguments.run;
   options.adapters = adapters_of(arguments.adapters);

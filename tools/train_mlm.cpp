@@ -30,6 +30,7 @@ void add_train_mlm(Command train) {
   add_batch_options(command, o, "Lines", "line", "are split");
   add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] {
+    begin_run(*arguments);
     const std::optional<std::string>& format = arguments->format;
     arguments->options.records =
         format ? record_format_named(*format) : text::record_format_of(arguments->options.data);

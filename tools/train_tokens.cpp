@@ -34,6 +34,7 @@ void add_train_tokens(Command train) {
   add_batch_options(command, o, "Sentences", "sentence");
   add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] {
+    begin_run(*arguments);
     arguments->options.records = record_format_of_data(arguments->format, arguments->options.data);
     check_data_options(*arguments, {"--tokens-column", "--labels-column"});
     return run_task(*arguments, train::examine_token_classification, train::train_token_classification,

@@ -54,8 +54,24 @@ expect_message("${FOLDER}/none.txt: cannot open: No such file or directory")
 expect_status(3 -n 2 ${train} --out ${FOLDER}/doctor --doctor)
 expect_message("train: --doctor needs a single process, but mpirun started 2")
 
+expect_status(2 -n 3 ${train} --steps 5 --out ${FOLDER}/twice)
+expect_message("--steps: given twice, as 4 and 5; give it once")
+expect_status(2 -n 3 ${train} --step 5 --out ${FOLDER}/unknown)
+expect_message("--step: no such option (did you mean --steps?)")
+foreach(task classifier tokens mlm embedding)
+  expect_status(3 -n 3 ${tapeformer} train ${task} --data ${FOLDER}/text.txt --valid ${FOLDER}/other.txt --valid-fraction 0.5
+    --out ${FOLDER}/encoder)
+  expect_message("--valid-fraction: has no effect with --valid")
+endforeach()
+# One that is found before training leaves no run behind.
+expect_status(3 -n 2 ${train} --zero 3 --ema 0.9 --out ${FOLDER}/average)
+expect_message("Trainer: ema_decay 0.9 needs a second copy of all parameters on every rank, but the ranks shard them (Sharding::parameters)")
+expect_status(0 -n 2 ${train} --zero 2 --ema 0.9 --out ${FOLDER}/average)
+
 # Ranks with different data or settings.
 expect_status(3 -n 1 ${train} --out ${FOLDER}/data : -n 1 ${tapeformer} train lm ${model} --text ${FOLDER}/other.txt --out ${FOLDER}/data)
 expect_text(err "tapeformer: Trainer: the ranks have different settings: text ${FOLDER}/text.txt (")
 expect_status(3 -n 1 ${train} --seed 1 --out ${FOLDER}/seed : -n 1 ${train} --seed 2 --out ${FOLDER}/seed)
 expect_message("Trainer: the ranks have different settings: seed 1 on rank 0, 2 on rank 1")
+expect_status(3 -n 1 ${train} --out ${FOLDER}/zero : -n 1 ${train} --zero 1 --out ${FOLDER}/zero)
+expect_message("Trainer: the ranks have different settings: sharding (ZeRO) 0 on rank 0, 1 on rank 1")

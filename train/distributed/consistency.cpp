@@ -41,8 +41,8 @@ void check_same_model(Communicator& ranks, const nn::Module& model) {
   check_same_text(ranks, "the model", text);
 }
 
-void broadcast_values(Communicator& ranks, const nn::Module& model) {
-  for (const auto& [name, tensor] : model.state_dict()) {
+void broadcast_values(Communicator& ranks, const nn::StateDict& state) {
+  for (const auto& [name, tensor] : state) {
     const Tensor values = tensor.detach().to(cpu);
     ranks.broadcast(values.raw(), values.numel() * size_of(values.dtype()));
     tensor.impl().storage->bump_version();  // in-place write

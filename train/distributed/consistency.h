@@ -16,8 +16,8 @@ void check_same_text(Communicator& ranks, const std::string& what, const std::st
 /// Throws Error (config) on every rank unless all models have the same parameter and buffer names, shapes and dtypes.
 void check_same_model(Communicator& ranks, const nn::Module& model);
 
-/// Broadcasts the parameters and buffers of rank 0.
-void broadcast_values(Communicator& ranks, const nn::Module& model);
+/// Broadcasts the values of rank 0. All ranks must have the same names, shapes and dtypes.
+void broadcast_values(Communicator& ranks, const nn::StateDict& state);
 
 /// Throws Error (graph) on every rank unless all parameters and buffers are bitwise equal; `when` begins the message.
 void check_same_values(Communicator& ranks, const nn::Module& model, const std::string& when);

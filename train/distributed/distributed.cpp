@@ -34,7 +34,7 @@ Distributed::Distributed(Communicator& ranks, nn::Module& model, optim::Optimize
   for (const Tensor& parameter : parameters_) shapes_.push_back(parameter.shape());
   check_same_model(ranks_, model_);
   check_same_text(ranks_, "the optimizer", fmt::format("{} parameters", parameters_.size()));
-  broadcast_values(ranks_, model_);
+  broadcast_values(ranks_, model_.state_dict());
   check_equal("after the initial broadcast");
   has_gradient_.assign(parameters_.size(), 0);
   if (options_.sharding == Sharding::parameters) shard_layers();
@@ -184,7 +184,15 @@ void Distributed::finish() {
   present_.assign(parameters_.size(), 0);
   for (size_t i = 0; i < all.size(); ++i) present_[i % parameters_.size()] |= all[i];
   has_gradient_.assign(parameters_.size(), 0);
+  share_buffers();
   if (!sharded()) take_sums();
+}
+
+/// Layers such as batch normalization update buffers in each forward, by this rank's examples.
+void Distributed::share_buffers() {
+  nn::StateDict buffers = model_.state_dict();
+  for (const NamedTensor& named : model_.named_parameters()) buffers.erase(named.name);
+  broadcast_values(ranks_, buffers);
 }
 
 void Distributed::give_up() {

@@ -79,7 +79,8 @@ class Distributed {
   /// parameters every call sends.
   void backward(const Tensor& loss, double weight, Send send);
   /// Waits for the exchange. Without sharding, grad() of each parameter is then the sum over ranks, undefined if no
-  /// rank has one. With sharding, grad() is undefined and step() uses this rank's slices.
+  /// rank has one. With sharding, grad() is undefined and step() uses this rank's slices. Persistent buffers, such as
+  /// running statistics, become those of rank 0.
   void finish();
   /// Drops the gradients of an update between two calls of backward(). All ranks must call it.
   void give_up();
@@ -121,6 +122,7 @@ class Distributed {
   void send_ready(bool all);
   void plan();
   void plan_and_send();
+  void share_buffers();
   void take_sums();
   std::vector<SliceGradient> own_gradients() const;
   void write_pieces(const Bucket& bucket, size_t part, const Tensor& own, const Writer& write);

@@ -129,19 +129,29 @@ class MpiCommunicator : public Communicator {
   int rank_ = 0, size_ = 1;
 };
 
-bool is_joined = false;
+bool is_joined = false, initialized_here = false;
 
 }  // namespace
 
 std::shared_ptr<Communicator> join() {
+  int running = 0, provided = MPI_THREAD_SINGLE;
+  check(MPI_Initialized(&running), "MPI_Initialized");
+  if (running) {
+    check(MPI_Query_thread(&provided), "MPI_Query_thread");
+    if (provided < MPI_THREAD_FUNNELED)
+      raise(ErrorKind::config,
+            "World: the program has initialized MPI without support for threads; call MPI_Init_thread with "
+            "MPI_THREAD_FUNNELED instead of MPI_Init");
+    is_joined = true;
+    return std::make_shared<MpiCommunicator>();
+  }
   // Open MPI's TCP transport sends a long message with a single write, and the reply that lets the other side start its
   // own queues behind it, so a link carries one direction at a time. Pieces of 128 KiB let both directions proceed at
   // once. Other MPI libraries ignore the variable.
   setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum", 0);
-  int provided = MPI_THREAD_SINGLE;
   // Kernels use threads, but only the thread that joined calls MPI.
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
-  is_joined = true;
+  is_joined = initialized_here = true;
   if (provided < MPI_THREAD_FUNNELED)
     raise(ErrorKind::io, "MPI: this MPI library does not support processes with several threads (MPI_THREAD_FUNNELED)");
   return std::make_shared<MpiCommunicator>();
@@ -165,7 +175,7 @@ MachineRanks machine_ranks() {
 
 void leave() noexcept {
   is_joined = false;
-  MPI_Finalize();
+  if (initialized_here) MPI_Finalize();
 }
 
 void abort(int code) noexcept { MPI_Abort(MPI_COMM_WORLD, code); }

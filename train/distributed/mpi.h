@@ -8,7 +8,8 @@
 
 namespace tape::train::mpi {
 
-/// Joins the other processes (MPI_Init). Throws Error (io) if MPI cannot start.
+/// Joins the other processes (MPI_Init, unless the program has called it). Throws Error (io) if MPI cannot start, Error
+/// (config) if the program has started it without support for threads.
 std::shared_ptr<Communicator> join();
 /// This process among those of its machine.
 struct MachineRanks {
@@ -16,7 +17,7 @@ struct MachineRanks {
   int sharing_cores = 1;  ///< number that may run on the same cores, including this one
 };
 MachineRanks machine_ranks();
-/// Leaves together with all other ranks (MPI_Finalize).
+/// Leaves together with all other ranks (MPI_Finalize, if join() initialized MPI).
 void leave() noexcept;
 /// Aborts all ranks.
 void abort(int code) noexcept;

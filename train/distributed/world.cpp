@@ -16,15 +16,33 @@
 namespace tape::train {
 namespace {
 
-/// Number of processes started together, from the launcher's environment variables: Open MPI, MPICH and Intel MPI
-/// (PMI), MVAPICH. 1 without any of them.
-int processes_started() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_SIZE"})
-    if (const char* const text = std::getenv(name)) return std::atoi(text);
+/// The processes started together, and this one among them.
+struct Launch {
+  int processes = 1, rank = 0;
+};
+
+/// From the launcher's environment variables: Open MPI, MPICH and Intel MPI (PMI), MVAPICH.
+Launch launch() {
+  const auto number = [](const char* name, int otherwise) {
+    const char* const text = std::getenv(name);
+    return text ? std::atoi(text) : otherwise;
+  };
+  struct Names {
+    const char *size, *rank;
+  };
+  for (const auto& [size, rank] :
+       {Names{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, Names{"PMI_SIZE", "PMI_RANK"},
+        Names{"MPI_LOCALNRANKS", "MPI_LOCALRANKID"}, Names{"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"}})
+    if (std::getenv(size)) return {number(size, 1), number(rank, 0)};
   // Slurm's srun also sets its variable for programs without MPI: it counts only with an MPI interface (PMIx, PMI-2).
-  const char* const tasks = std::getenv("SLURM_NTASKS");
   const bool for_mpi = std::getenv("PMIX_RANK") || std::getenv("PMI_RANK");
-  return tasks && for_mpi ? std::atoi(tasks) : 1;
+  return for_mpi ? Launch{number("SLURM_NTASKS", 1), number("SLURM_PROCID", 0)} : Launch();
+}
+
+/// If all ranks failed alike, the others are aborted before they print.
+void say_in_turn(int rank, const std::function<void(const std::string& who)>& say) {
+  if (rank > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
+  say(rank > 0 ? fmt::format("rank {}: ", rank) : "");
 }
 
 #ifdef TAPEFORMER_HAS_MPI
@@ -39,7 +57,7 @@ bool has_mpi() { return true; }
 
 World::World() : exceptions_(std::uncaught_exceptions()) {
   if (world_was_made) raise(ErrorKind::config, "World: a process can create only one World");
-  if (processes_started() <= 1) return;
+  if (launch().processes <= 1) return;
   world_was_made = true;
   ranks_ = mpi::join();
   const mpi::MachineRanks here = mpi::machine_ranks();
@@ -54,14 +72,9 @@ World::~World() {
 }
 
 void abort_all_ranks(int code, const std::function<void(const std::string& who)>& say) {
-  if (!mpi::joined()) {
-    say("");
-    return;
-  }
-  const int rank = mpi::rank();
-  if (rank > 0) std::this_thread::sleep_for(std::chrono::seconds(3));
-  say(rank > 0 ? fmt::format("rank {}: ", rank) : "");
-  mpi::abort(code);
+  const bool joined = mpi::joined();
+  say_in_turn(joined ? mpi::rank() : launch().rank, say);
+  if (joined) mpi::abort(code);
 }
 
 #else
@@ -69,7 +82,7 @@ void abort_all_ranks(int code, const std::function<void(const std::string& who)>
 bool has_mpi() { return false; }
 
 World::World() : exceptions_(0) {
-  if (const int processes = processes_started(); processes > 1)
+  if (const int processes = launch().processes; processes > 1)
     raise(ErrorKind::config,
           "{} processes were started together, but this tapeformer was built without MPI: build it with "
           "-DTAPEFORMER_MPI=ON",
@@ -78,7 +91,7 @@ World::World() : exceptions_(0) {
 
 World::~World() = default;
 
-void abort_all_ranks(int, const std::function<void(const std::string& who)>& say) { say(""); }
+void abort_all_ranks(int, const std::function<void(const std::string& who)>& say) { say_in_turn(launch().rank, say); }
 
 #endif
 

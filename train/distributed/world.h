@@ -16,11 +16,12 @@ namespace tape::train {
 ///     } catch (const std::exception& error) { std::cerr << error.what() << "\n"; return 1; }
 ///
 /// Create one at the start of the program and keep it until the end. If an exception destroys it, it leaves without
-/// waiting for the other ranks, so that mpirun notices and ends them.
+/// waiting for the other ranks, so that mpirun notices and ends them. In a program that has initialized MPI itself,
+/// with MPI_THREAD_FUNNELED or more, it uses that and leaves MPI_Finalize to the program.
 class World {
  public:
   /// Throws Error (config) if mpirun started several processes and this library was built without MPI (TAPEFORMER_MPI),
-  /// or if a World was created before.
+  /// if the program has initialized MPI without support for threads, or if a World was created before.
   World();
   ~World();
   World(const World&) = delete;
@@ -43,9 +44,9 @@ class World {
 /// Whether this library was built with MPI.
 bool has_mpi();
 
-/// For a program that failed: prints the error and, with several ranks, aborts all of them with an exit code. `say`
-/// receives a prefix for the message, "rank 2: " or "". If all ranks failed alike, only rank 0 prints: the others wait
-/// a moment first.
+/// For a program that failed, with or without a World: prints the error and, with several ranks in a World, aborts all
+/// of them with an exit code. `say` receives a prefix for the message, "rank 2: " or "". If all ranks failed alike,
+/// only rank 0 prints: the others wait a moment first, in which mpirun ends them.
 void abort_all_ranks(int code, const std::function<void(const std::string& who)>& say);
 
 }  // namespace tape::train

@@ -66,6 +66,11 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
   TextEmbeddingTask(const TextEmbeddingOptions& options, const RunFolder* folder, std::ostream& out)
       : EncoderRun("embedding", "train embedding", checked(options), embedding_presets(), out) {
     if (!options.init.empty()) begin_with(read_pretrained_sentence_encoder(options.init));
+    if (const int64_t batch = setup_.batching().max_sentences; batch < 2 * ranks().size() && ranks().size() > 1)
+      raise(
+          ErrorKind::config,
+          "train embedding: batch must be at least {} on {} ranks, since each compares the pairs of its share, got {}",
+          2 * ranks().size(), ranks().size(), batch);
     text::ParallelCorpus train, valid;
     if (ranks().is_root()) read_pairs(train, valid);
     begin_tokenizer(folder, text::pieces_of(2 * train.source.size(), [&](size_t i) {
@@ -123,7 +128,9 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
         to.target.push_back(all.target[i]);
       }
     }
-    if (train.size() < 2) raise(ErrorKind::config, "{}: training needs at least 2 pairs, got 1", options_.data);
+    if (const int64_t least = 2 * ranks().size(); train.size() < least)
+      raise(ErrorKind::config, "{}: training needs at least {} pairs{}, got {}", options_.data, least,
+            ranks().size() > 1 ? fmt::format(" on {} ranks", ranks().size()) : "", train.size());
     note_doubles(train.target);
   }
 
@@ -156,8 +163,10 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     return info_nce(first, second, {.temperature = options_.temperature, .symmetric = options_.symmetric});
   }
 
-  /// Contrasts each pair with the others of its batch.
-  LossBounds loss_bounds() const override { return {.classes = setup_.batching().max_sentences}; }
+  /// Contrasts each pair with the others of its batch on this rank.
+  LossBounds loss_bounds() const override {
+    return {.classes = (setup_.batching().max_sentences + ranks().size() - 1) / ranks().size()};
+  }
 
   BatchLoss training_loss(const PairBatch& b) override {
     return {loss_of(vectors_of(b.first), vectors_of(b.second)), b.first.rows};

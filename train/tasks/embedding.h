@@ -17,7 +17,7 @@ struct TextEmbeddingOptions {
   std::optional<double> valid_fraction = {};       ///< fraction of the pairs for that (0.1); not with `valid`
   std::optional<text::RecordFormat> records = {};  ///< format of both files if not lines `anchor TAB positive`
   text::PairFields fields = {.source = "anchor", .target = "positive"};  ///< fields of the records
-  std::optional<int64_t> batch = {};                                     ///< pairs per batch, at least 2
+  std::optional<int64_t> batch = {};                                     ///< pairs per batch, at least 2 per rank
   std::optional<int64_t> batch_tokens = {};  ///< also at most this many tokens per batch and side, including padding
   std::optional<int64_t> max_length = {};    ///< tokens per text, longer ones are cut; at most the model's positions
   std::optional<nn::Pooling> pooling = {};   ///< default: that of 1_Pooling with init if it has one, otherwise mean

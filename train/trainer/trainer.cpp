@@ -53,6 +53,11 @@ void check(const TrainerOptions& o) {
   if (o.step_in_backward) check_step_in_backward(o);
   if (!(o.ema_decay >= 0 && o.ema_decay < 1))
     raise(ErrorKind::config, "Trainer: ema_decay must be at least 0 and below 1, got {}", o.ema_decay);
+  if (o.ema_decay > 0 && o.distributed.sharding == Sharding::parameters && ranks_or_single(o.ranks).size() > 1)
+    raise(ErrorKind::config,
+          "Trainer: ema_decay {} needs a second copy of all parameters on every rank, but the ranks shard them "
+          "(Sharding::parameters)",
+          o.ema_decay);
   const bool folder = o.folder || !o.out.empty();
   if (!folder && o.average_last + o.average_best > 0)
     raise(ErrorKind::config, "Trainer: averaging checkpoints requires a folder, but out is empty");

@@ -20,7 +20,7 @@ namespace tape::train {
 namespace {
 
 /// Settings that the bits depend on, and those that decide when a run steps, evaluates, saves and ends: if ranks differ
-/// in one of the latter, they deadlock.
+/// in one of the latter, or in what they exchange, they deadlock.
 std::string settings_of_ranks(const TrainerOptions& options) {
   nlohmann::ordered_json settings = parse_json(settings_of(options), "settings of the run");
   settings.update({{"steps", options.steps},
@@ -28,6 +28,11 @@ std::string settings_of_ranks(const TrainerOptions& options) {
                    {"evaluate_every", options.evaluate_every},
                    {"patience", options.patience},
                    {"checkpoint_every", options.checkpoint_every},
+                   {"parts", options.parts},
+                   {"interrupted", options.interrupted ? "set" : "not set"},
+                   {"sharding (ZeRO)", static_cast<int>(options.distributed.sharding)},
+                   {"bf16", options.distributed.bf16},
+                   {"bucket_bytes", options.distributed.bucket_bytes},
                    {"average_last", options.average_last},
                    {"average_best", options.average_best}});
   return dump_json(settings);
@@ -74,11 +79,6 @@ TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const T
 void TrainingRun::join() {
   check_same_run(ranks_, options_);
   source_.share(ranks_.rank(), ranks_.size());
-  if (options_.ema_decay > 0 && options_.distributed.sharding == Sharding::parameters)
-    raise(ErrorKind::config,
-          "Trainer: ema_decay {} needs a second copy of all parameters on every rank, but the ranks shard them "
-          "(Sharding::parameters)",
-          options_.ema_decay);
   distributed_.emplace(ranks_, model_, optimizer_, options_.distributed);
   stepper_.share(*distributed_);
 }

@@ -13,6 +13,7 @@
 #include "autograd/random.h"
 #include "nn/linear.h"
 #include "nn/module/hook_scope.h"
+#include "nn/norm/batch_norm.h"
 #include "optim/adam.h"
 #include "optim/sgd.h"
 #include "tests/support/errors.h"
@@ -321,6 +322,34 @@ TEST_F(DistributedTest, DetectsRanksWithDifferentParameters) {
       EXPECT_THAT(error.what(), testing::StartsWith("step 5: parameters differ between rank 2 and rank 0 (XXH3 "));
     }
   });
+}
+
+struct NormedNet : nn::Module {
+  nn::Children<nn::BatchNorm1d> layers{this, "layers", 1, 5};
+  nn::Child<nn::Linear> last{this, "last", 5, 3};
+  Tensor loss(const Tensor& x) { return mean(square(last(layers[0](x)))); }
+};
+
+/// As DistributedDataParallel of PyTorch by default.
+TEST_F(DistributedTest, AllRanksHaveTheRunningStatisticsOfRank0) {
+  for (const Sharding sharding : {Sharding::none, Sharding::gradients, Sharding::parameters})
+    run_ranks(3, [sharding](Communicator& ranks) {
+      manual_seed(1);
+      NormedNet net, alone;
+      optim::Sgd sgd(net.parameters(), {.lr = 0.1});
+      Distributed distributed(ranks, net, sgd, {.sharding = sharding});
+      for (int64_t step = 0; step < 2; ++step) {
+        const Tensor rows = seeded_rows(step);
+        distributed.backward(net.loss(share(ranks, rows)), 1, Distributed::Send::now);
+        distributed.finish();
+        distributed.step({});
+        alone.loss(slice(rows, 0, {.start = 0, .step = ranks.size()}));
+      }
+      EXPECT_NO_THROW(distributed.check_equal("step 2"));
+      EXPECT_EQ(net.layers[0]->running_mean.to_vector<float>(), alone.layers[0]->running_mean.to_vector<float>());
+      EXPECT_EQ(net.layers[0]->running_var.to_vector<float>(), alone.layers[0]->running_var.to_vector<float>());
+      EXPECT_EQ(net.layers[0]->num_batches_tracked.item(), 2);
+    });
 }
 
 TEST_F(DistributedTest, ANonFiniteNormIsAnErrorOnAllRanks) {

@@ -245,6 +245,16 @@ TEST_F(SharedTrainerTest, RefusesRanksThatWouldDeadlock) {
         "Trainer: the ranks have different settings: steps 4 on rank 0, 5 on rank 1; evaluate_every 2 on rank 0, 3 on "
         "rank "
         "1");
+    TrainerOptions options{.ranks = shared(ranks), .steps = 4};
+    if (ranks.rank() == 1) {
+      options.parts = 2;
+      options.interrupted = [] { return false; };
+      options.distributed = {.bucket_bytes = 100, .bf16 = true, .sharding = Sharding::optimizer};
+    }
+    EXPECT_TAPE_ERROR(task.fit(options), ErrorKind::config,
+                      "Trainer: the ranks have different settings: parts 1 on rank 0, 2 on rank 1; interrupted not set "
+                      "on rank 0, set on rank 1; sharding (ZeRO) 0 on rank 0, 1 on rank 1; bf16 false on rank 0, true "
+                      "on rank 1; bucket_bytes 26214400 on rank 0, 100 on rank 1");
   });
 }
 

@@ -12,7 +12,9 @@
 #include "base/file.h"
 #include "models/folders/folder.h"
 #include "models/sentence/sentence_encoder.h"
+#include "tests/support/errors.h"
 #include "tests/support/tensors.h"
+#include "tests/support/thread_ranks.h"
 #include "tests/train/encoder_task.h"
 #include "tests/train/labeled_files.h"
 #include "tests/train/run_log.h"
@@ -210,6 +212,25 @@ TEST_F(TextEmbedding, NamesAnInvalidOption) {
   refuses(options, fmt::format("{}: training needs at least 2 pairs, got 1", data()));
   write_text(data(), "seven\teight\nonly\n");
   refuses(options, fmt::format("{}: line 2: 1 field, expected 2: source TAB target", data()), ErrorKind::format);
+}
+
+/// A pair alone on its rank would have a loss of 0.
+TEST_F(TextEmbedding, NeedsTwoPairsPerRank) {
+  const auto train_on_ranks = [this](int64_t batch) {
+    run_ranks(3, [&](Communicator& ranks) {
+      TextEmbeddingOptions options = scratch();
+      options.batch = batch;
+      options.run.ranks = std::shared_ptr<Communicator>(&ranks, [](Communicator*) {});
+      std::ostringstream printed;
+      train_text_embedding(options, printed, {});
+    });
+  };
+  EXPECT_TAPE_ERROR(
+      train_on_ranks(5), ErrorKind::config,
+      "train embedding: batch must be at least 6 on 3 ranks, since each compares the pairs of its share, got 5");
+  write_text(data(), text_pairs(5, 1));
+  EXPECT_TAPE_ERROR(train_on_ranks(6), ErrorKind::config,
+                    fmt::format("{}: training needs at least 6 pairs on 3 ranks, got 5", data()));
 }
 
 }  // namespace

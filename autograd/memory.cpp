@@ -14,18 +14,13 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "base/physical_memory.h"
+#include "base/sanitizer.h"
 
 namespace tape {
 namespace {
 
 constexpr int64_t kAlignment = 64;
 constexpr int64_t kLarge = 1 << 20;
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kCaching = false;  // a recycled block would hide a use after free from the sanitizer
-#else
-constexpr bool kCaching = true;
-#endif
 
 /// Training requests the same sizes in every step. Small blocks are rounded up to four size classes per power of two
 /// and cached by class; large ones come from an arena.
@@ -61,7 +56,7 @@ class CachingAllocator {
   void free(void* block, int64_t capacity) {
     const std::lock_guard lock(mutex_);
     stats_.live_bytes -= capacity;
-    if (!kCaching) {
+    if (kAddressSanitizer) {
       std::free(block);
     } else if (capacity >= kLarge) {
       arena_.give_back(block);
@@ -111,10 +106,13 @@ class CachingAllocator {
   Arena::Taken take(int64_t bytes) {
     if (bytes > (int64_t{1} << 62)) return {};
     const int64_t capacity = rounded(bytes);
-    if (kCaching && capacity >= kLarge) return arena_.take(std::max(bytes, kLarge));
+    if (!kAddressSanitizer && capacity >= kLarge) return arena_.take(std::max(bytes, kLarge));
     std::vector<void*>& kept = small_[capacity];
-    if (kept.empty())
-      return {std::aligned_alloc(static_cast<size_t>(kAlignment), static_cast<size_t>(capacity)), capacity, true};
+    if (kept.empty()) {
+      void* const fresh = std::aligned_alloc(static_cast<size_t>(kAlignment), static_cast<size_t>(capacity));
+      if (fresh) forbid_access(static_cast<char*>(fresh) + bytes, static_cast<size_t>(capacity - bytes));
+      return {fresh, capacity, true};
+    }
     void* const block = kept.back();
     kept.pop_back();
     small_bytes_ -= capacity;

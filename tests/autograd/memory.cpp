@@ -11,16 +11,11 @@
 
 #include "autograd/create.h"
 #include "autograd/random.h"
+#include "base/sanitizer.h"
 #include "tests/support/errors.h"
 
 namespace tape {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kCaching = false;
-#else
-constexpr bool kCaching = true;
-#endif
 
 /// Every test starts and ends with an empty cache and no limit.
 class Memory : public testing::Test {
@@ -50,7 +45,7 @@ TEST_F(Memory, CountsLiveAndPeakBytes) {
 }
 
 TEST_F(Memory, ReusesFreedBlocks) {
-  if (!kCaching) GTEST_SKIP() << "caching is off under sanitizers";
+  if (kAddressSanitizer) GTEST_SKIP() << "caching is off under sanitizers";
   void* first = nullptr;
   {
     const Ref<Storage> a = Storage::allocate(5000);
@@ -157,7 +152,7 @@ TEST_F(Memory, ServesConcurrentThreads) {
 }
 
 TEST_F(Memory, ReturnsLargeBlocksToTheSystem) {
-  if (!kCaching) GTEST_SKIP() << "caching is off under sanitizers";
+  if (kAddressSanitizer) GTEST_SKIP() << "caching is off under sanitizers";
   Storage::allocate(4 * kOneMegabyte);  // freed immediately
   EXPECT_GE(memory_stats().cached_bytes, 4 * kOneMegabyte);
   empty_cache();

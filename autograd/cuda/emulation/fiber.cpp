@@ -5,23 +5,7 @@
 #include <cstdint>
 
 #include "base/error.h"
-
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#endif
-
-namespace tape::cuda_device::emulation {
-namespace {
-
-/// The address sanitizer still marks the variables of calls that a fiber has abandoned.
-void forget_abandoned([[maybe_unused]] char* stack, [[maybe_unused]] size_t bytes) {
-#ifdef __SANITIZE_ADDRESS__
-  __asan_unpoison_memory_region(stack, bytes);
-#endif
-}
-
-}  // namespace
-}  // namespace tape::cuda_device::emulation
+#include "base/sanitizer.h"
 
 #ifdef __x86_64__
 
@@ -56,7 +40,7 @@ tape_emulated_switch:
 namespace tape::cuda_device::emulation {
 
 FiberState prepare_fiber(char* stack, size_t bytes, void (*entry)()) {
-  forget_abandoned(stack, bytes);
+  allow_access(stack, bytes);  // AddressSanitizer still forbids variables of calls that a fiber has abandoned
   void** top = reinterpret_cast<void**>(stack + bytes);
   constexpr int kRegisters = 6;
   *--top = nullptr;  // the return address of `entry`, and alignment as after a call
@@ -93,7 +77,7 @@ ucontext_t* running = &main_context;
 }  // namespace
 
 FiberState prepare_fiber(char* stack, size_t bytes, void (*entry)()) {
-  forget_abandoned(stack, bytes);
+  allow_access(stack, bytes);  // AddressSanitizer still forbids variables of calls that a fiber has abandoned
   ucontext_t* const context = context_of_stack(stack);
   getcontext(context);
   context->uc_stack.ss_sp = stack;

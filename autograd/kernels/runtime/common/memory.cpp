@@ -4,18 +4,14 @@
 #include <new>
 #include <utility>
 
+#include "base/sanitizer.h"
+
 namespace tape::kernels {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kLargestKept = std::size_t{8} << 20;
 constexpr int kSlots = 8;
-
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kCaching = false;  // a larger recycled block would hide a write beyond the end from the sanitizer
-#else
-constexpr bool kCaching = true;
-#endif
 
 /// Free blocks of one thread. The capacity of a block is stored in the 64 bytes before it. No destructor, because
 /// destructors of global variables may run kernels after the thread's own objects are destroyed.
@@ -42,7 +38,7 @@ std::size_t& capacity(void* allocation) { return *static_cast<std::size_t*>(allo
 bool keeps_blocks() {
   static thread_local const Cleaner cleaner;
   static_cast<void>(cleaner);
-  return kCaching && !free_blocks.ended;
+  return !kAddressSanitizer && !free_blocks.ended;
 }
 }  // namespace
 
@@ -60,6 +56,7 @@ void* acquire_scratch(std::size_t bytes) {
     allocation = std::aligned_alloc(kAlignment, wanted + kAlignment);
     if (!allocation) throw std::bad_alloc();
     capacity(allocation) = wanted;
+    forbid_access(static_cast<char*>(allocation) + kAlignment + bytes, wanted - bytes);
   }
   return static_cast<char*>(allocation) + kAlignment;
 }

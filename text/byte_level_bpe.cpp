@@ -98,10 +98,16 @@ ByteLevelBpe::ByteLevelBpe(const std::vector<std::string>& vocabulary, Merges me
 
 std::unique_ptr<ByteLevelBpe> ByteLevelBpe::load(const std::string& folder) {
   const Files files{file_in_folder(folder, "vocab.json"), file_in_folder(folder, "merges.txt")};
-  const bool roberta = is_roberta(read_tokenizer_config(folder, {}));
-  return std::unique_ptr<ByteLevelBpe>(new ByteLevelBpe(
-      read_vocabulary_json(files.vocabulary), read_merges(files.merges),
-      read_tokenizer_config(folder, roberta ? class_names("RobertaTokenizer") : config_of({})), files));
+  const std::string name = tokenizer_class_of(folder);  // config.json may be the only file that gives it
+  TokenizerConfig defaults = config_of({});
+  if (!name.empty()) defaults.tokenizer_class = name;
+  if (is_roberta(defaults)) {
+    defaults = class_names(name);
+    defaults.tokenizer_class = name;
+  }
+  return std::unique_ptr<ByteLevelBpe>(new ByteLevelBpe(read_vocabulary_json(files.vocabulary),
+                                                        read_merges(files.merges),
+                                                        read_tokenizer_config(folder, defaults), files));
 }
 
 void ByteLevelBpe::save(const std::string& folder) const {

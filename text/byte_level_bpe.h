@@ -24,8 +24,9 @@ struct ByteLevelBpeOptions {
 
 /// GPT-2's tokenizer (Radford et al. 2019, section 2.2), with the same results as `transformers`' GPT2Tokenizer: splits
 /// words by GPT-2's pattern (gpt2_word) and merges the bytes of each word by rank. Adds no special tokens. If loaded
-/// from a folder whose tokenizer_class is RobertaTokenizer (Liu et al. 2019) or BartTokenizer, it behaves as that
-/// class: `<s> text </s>`, pairs `<s> a </s> </s> b </s>`, offsets without spaces.
+/// from a folder whose tokenizer_class is RobertaTokenizer (Liu et al. 2019) or BartTokenizer, or whose model_type in
+/// config.json has one of these, it behaves as that class: `<s> text </s>`, pairs `<s> a </s> </s> b </s>`, offsets
+/// without spaces.
 ///
 /// Encodes arbitrary bytes, valid UTF-8 or not. decode restores them exactly if the vocabulary has a token for each
 /// byte; a byte without one is dropped, as in `tokenizers`.
@@ -34,8 +35,8 @@ class ByteLevelBpe : public Pipeline {
   /// `vocabulary`: tokens in order of ids, in GPT-2's alphabet (byte_characters). `merges`: token pairs in order of
   /// priority. Throws Error (format) for a merge with a token that is not in the vocabulary.
   ByteLevelBpe(const std::vector<std::string>& vocabulary, Merges merges, const ByteLevelBpeOptions& options = {});
-  /// Reads vocab.json, merges.txt and tokenizer_config.json from a folder. Throws Error (format) if a RoBERTa or BART
-  /// tokenizer has no cls_token or sep_token.
+  /// Reads vocab.json, merges.txt, tokenizer_config.json and the class in config.json from a folder. Throws Error
+  /// (format) if a RoBERTa or BART tokenizer has no cls_token or sep_token.
   static std::unique_ptr<ByteLevelBpe> load(const std::string& folder);
 
   /// Token pairs in order of priority.

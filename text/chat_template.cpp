@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "text/hash.h"
 #include "text/json.h"
+#include "text/tokenizers/class_names.h"
 #include "text/tokenizers/config.h"
 #include "text/tokenizers/json_entry.h"
 #include "text/tokenizers/unicode.h"
@@ -210,7 +211,7 @@ ChatTemplate ChatTemplate::load(const std::string& folder) {
   std::string text = template_text(folder, where);
   if (text.ends_with('\n')) text.pop_back();  // added by an editor; Jinja ignores it
   const std::string_view name = published_template(hash_of(text));
-  const TokenizerConfig config = read_tokenizer_config(folder, {});
+  const TokenizerConfig config = read_tokenizer_config(folder, class_names(tokenizer_class_of(folder)));
   if (!name.empty()) return ChatTemplate(name, config.bos, config.eos);
   raise(ErrorKind::format, "{}: unknown chat template (known: {}, as published): \"{}\"", where,
         fmt::to_string(fmt::join(kNames, ", ")), clipped(text, 60));

@@ -58,10 +58,14 @@ std::string StreamDecoder::push(int64_t id) {
   std::string out = replace_invalid_utf8(std::string_view(text).substr(shown_.size(), end - shown_.size()));
   shown_ = text.substr(0, end);
   if (end == text.size()) {
-    // The last tokens output are enough context for the next ones.
-    ids_.erase(ids_.begin(), ids_.begin() + static_cast<int64_t>(old_));
+    // The last tokens output are enough context for the next ones, unless they are spaces that are dropped at the start
+    // of a text: the next space would be dropped too.
+    std::vector<int64_t> last(ids_.begin() + static_cast<int64_t>(old_), ids_.end());
+    std::string of_last = tokenizer_.decode(last);
+    if (of_last.empty()) return out;
+    ids_ = std::move(last);
     old_ = ids_.size();
-    shown_ = tokenizer_.decode(ids_);
+    shown_ = std::move(of_last);
   }
   return out;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -70,7 +72,8 @@ TrimOffsets trim_of(const JsonEntry& post) {
 
 /// Default names of the folder's class as far as the file has these tokens, and the token used for its padding.
 TokenizerConfig default_names(const std::string& folder, const JsonEntry& file, const JsonModel& model) {
-  TokenizerConfig names = class_names(tokenizer_class_of(folder));
+  const std::string name_of_class = tokenizer_class_of(folder);
+  TokenizerConfig names = class_names(name_of_class);
   if (names.pad.empty() && file.has("padding")) names.pad = file.at("padding").text("pad_token", "");
   std::unordered_set<std::string> added;
   for (const AddedToken& token : read_added_list(file)) added.insert(token.content);
@@ -78,7 +81,8 @@ TokenizerConfig default_names(const std::string& folder, const JsonEntry& file, 
        {&TokenizerConfig::bos, &TokenizerConfig::eos, &TokenizerConfig::unk, &TokenizerConfig::sep,
         &TokenizerConfig::pad, &TokenizerConfig::cls, &TokenizerConfig::mask})
     if (!added.contains(names.*name) && !model.knows(names.*name)) (names.*name).clear();
-  names.tokenizer_class = "PreTrainedTokenizerFast";
+  const LanguageKind* kind = language_kind_of(name_of_class);
+  names.tokenizer_class = kind != nullptr && !kind->source.empty() ? name_of_class : "PreTrainedTokenizerFast";
   return names;
 }
 
@@ -86,6 +90,31 @@ TokenizerConfig default_names(const std::string& folder, const JsonEntry& file, 
 TokenizerConfig with_unknown(TokenizerConfig config, const JsonModel& model) {
   if (config.unk.empty()) config.unk = model.unk_token();
   return config;
+}
+
+/// Replaces options of the file that tokenizer_config.json also has, for the classes in which `transformers` takes them
+/// from there. Returns whether it changed one.
+bool replace_options(nlohmann::json& file, std::string_view tokenizer_class, const TokenizerConfig& config) {
+  constexpr std::array<std::string_view, 10> kBert{
+      "BertTokenizer",     "ConvBertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "FunnelTokenizer",
+      "LayoutLMTokenizer", "LxmertTokenizer",   "MobileBertTokenizer", "MPNetTokenizer",   "SqueezeBertTokenizer"};
+  constexpr std::array<std::string_view, 5> kByteLevel{"BartTokenizer", "DebertaTokenizer", "GPT2Tokenizer",
+                                                       "GPTNeoXTokenizer", "RobertaTokenizer"};
+  bool changed = false;
+  const auto replace = [&](const auto& classes, const char* part, const char* type, const char* key,
+                           std::optional<bool> value) {
+    if (!value || std::ranges::find(classes, tokenizer_class) == classes.end()) return;
+    const auto step = file.find(part);
+    if (step == file.end() || !step->is_object() || !step->contains("type") || (*step)["type"] != type) return;
+    nlohmann::json& option = (*step)[key];
+    changed = changed || option != *value;
+    option = *value;
+  };
+  replace(kBert, "normalizer", "BertNormalizer", "lowercase", config.do_lower_case);
+  replace(kBert, "normalizer", "BertNormalizer", "strip_accents", config.strip_accents);
+  replace(kBert, "normalizer", "BertNormalizer", "handle_chinese_chars", config.tokenize_chinese_chars);
+  replace(kByteLevel, "pre_tokenizer", "ByteLevel", "add_prefix_space", config.add_prefix_space);
+  return changed;
 }
 
 JsonEntry optional(const JsonEntry& file, const char* key) {
@@ -205,10 +234,11 @@ void TokenizerJson::choose(const Languages& languages, const std::string& where)
 std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder, const Languages& languages) {
   const std::string path = file_in_folder(folder, "tokenizer.json");
   std::string content = read_text(path);
-  const nlohmann::json json = parse_large_json(content, path, 16);
+  nlohmann::json json = parse_large_json(content, path, 16);
   const JsonEntry file(json, path);
   JsonModel model(file.at("model"));
   TokenizerConfig config = read_tokenizer_config(folder, default_names(folder, file, model));
+  if (replace_options(json, strip_fast_suffix(tokenizer_class_of(folder)), config)) content = json.dump();
   std::unique_ptr<TokenizerJson> out(new TokenizerJson(file, std::move(model), std::move(config), std::move(content)));
   out->choose(languages, path);
   return out;

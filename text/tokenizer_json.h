@@ -24,14 +24,16 @@ class JsonModel;
 class TokenizerJson : public LanguagePipeline {
  public:
   /// Reads tokenizer.json from a folder, and the names of special tokens as `transformers` does: from
-  /// tokenizer_config.json and special_tokens_map.json, else from the tokenizer class, else none.
+  /// tokenizer_config.json and special_tokens_map.json, else from the tokenizer class, else none. For BERT's classes,
+  /// do_lower_case, strip_accents and tokenize_chinese_chars of tokenizer_config.json replace the options of
+  /// tokenizer.json, and add_prefix_space for GPT-2's and RoBERTa's, as in `transformers`.
   ///
-  /// A tokenizer of NLLB, mBART or mBART-50 (by tokenizer_class) encodes texts in src_lang of tokenizer_config.json,
-  /// and target() those in tgt_lang; `languages` overrides both. Throws Error (format) with the list of languages for
-  /// an unknown one.
+  /// A tokenizer of NLLB, mBART or mBART-50 (by its class, see tokenizer_class_of()) encodes texts in src_lang of
+  /// tokenizer_config.json, and target() those in tgt_lang; `languages` overrides both. Throws Error (format) with the
+  /// list of languages for an unknown one.
   static std::unique_ptr<TokenizerJson> load(const std::string& folder, const Languages& languages = {});
 
-  /// Writes tokenizer.json unchanged, and tokenizer_config.json with the languages chosen in load.
+  /// Writes tokenizer.json with the options replaced in load, and tokenizer_config.json with the languages chosen.
   void save(const std::string& folder) const override;
 
  private:

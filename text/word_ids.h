@@ -25,7 +25,8 @@ inline void take_packed(std::string_view& from, WordIds& value) {
 std::string joined_words(std::span<const std::string> words);
 
 /// Finds the words with a token in the encoding of joined_words(words), and the position of each word's first token,
-/// the first one that came from a byte of the word. Truncated words, and those that the tokenizer drops, have none.
+/// the first one that came from a byte of the word or from the space before it. Truncated words, and those that the
+/// tokenizer drops, have none.
 WordIds align_words(std::span<const std::string> words, const Encoding& encoding);
 
 }  // namespace tape::text

@@ -25,7 +25,8 @@ def _log(self):
     path = pathlib.Path(self.folder) / "log.jsonl"
     if not self.folder or not path.exists():
         return []
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    # Not splitlines(), which also splits at characters that JSON leaves unescaped, such as U+2028 in a sample.
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
 def _losses(self):

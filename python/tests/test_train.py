@@ -63,6 +63,16 @@ def test_language_model(corpus, tmp_path, capsys):
         tape.train.language_model(out=run.folder, **options)
 
 
+def test_log_with_other_line_breaks(tmp_path):
+    lines = ["a\u2028b", "c\x85d"] * 20
+    path = tmp_path / "lines.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    run = tape.train.language_model(text=str(path), out=str(tmp_path / "run"), context=8, batch=2, steps=2, **TINY)
+    assert len(run.losses()) == 2
+    (samples,) = [event for event in run.log() if event["event"] == "samples"]
+    assert "\u2028" in samples["samples"][0]["input"]
+
+
 def test_language_model_with_adapters(corpus, tmp_path):
     options = dict(text=str(corpus), context=8, batch=2, steps=2)
     base = tape.train.language_model(out=str(tmp_path / "base"), **options, **TINY)

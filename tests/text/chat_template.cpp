@@ -68,6 +68,17 @@ TEST_F(ChatFolder, FindsTheTemplateInEitherFile) {
   EXPECT_EQ(ChatTemplate::load(folder_.path()).name(), "gemma");
 }
 
+TEST_F(ChatFolder, TakesTheTokensOfTheClassIfTheFilesNameNone) {
+  Json config{{"chat_template", chat().at("templates").at("mistral")}, {"tokenizer_class", "LlamaTokenizer"}};
+  const auto written = [&] {
+    write("tokenizer_config.json", config.dump());
+    return ChatTemplate::load(folder_.path()).apply({{"user", "a"}, {"assistant", "b"}});
+  };
+  EXPECT_EQ(written(), "<s>[INST] a [/INST]b</s>");
+  config["eos_token"] = "<end>";
+  EXPECT_EQ(written(), "<s>[INST] a [/INST]b<end>");
+}
+
 TEST_F(ChatFolder, NamesTheFileOfAMissingOrUnknownTemplate) {
   const auto load = [this] { return ChatTemplate::load(folder_.path()); };
   EXPECT_TAPE_ERROR(load(), ErrorKind::format, folder_.path() + ": no chat template");

@@ -94,19 +94,33 @@ TEST(WordIds, AreAtTheFirstTokenOfEachWord) {
   const Names words{"Anna", "Karin", "x", "y"};  // bytes 0 to 4, 5 to 10, 11, 13
   EXPECT_EQ(joined_words(words), "Anna Karin x y");
   Encoding encoding;
-  encoding.ids = {9, 1, 2, 3, 4, 5, 6, 9};
-  // Added token, "An", "na", " ", " Kar", "in", " x y" (two words), added token.
-  encoding.offsets = {{0, 0}, {0, 2}, {2, 4}, {4, 5}, {4, 8}, {8, 10}, {10, 14}, {0, 0}};
+  // Added token, "An", "na", " Kar", "in", " x y" (two words), added token.
+  encoding.ids = {9, 1, 2, 3, 4, 5, 9};
+  encoding.offsets = {{0, 0}, {0, 2}, {2, 4}, {4, 8}, {8, 10}, {10, 14}, {0, 0}};
+  encoding.special_tokens_mask = {1, 0, 0, 0, 0, 0, 1};
   const WordIds found = align_words(words, encoding);
   EXPECT_THAT(found.ids, testing::ElementsAreArray(encoding.ids));
   EXPECT_THAT(found.words, ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(found.places, ElementsAre(1, 4, 6, 6));
+  EXPECT_THAT(found.places, ElementsAre(1, 3, 5, 5));
   // Truncated after "Kar", with "x" dropped.
   encoding.offsets = {{0, 0}, {0, 4}, {4, 8}, {0, 0}};
+  encoding.special_tokens_mask = {1, 0, 0, 1};
   EXPECT_THAT(align_words(words, encoding).words, ElementsAre(0, 1));
   encoding.offsets = {{0, 4}, {12, 14}};
+  encoding.special_tokens_mask = {0, 0};
   EXPECT_THAT(align_words(words, encoding).words, ElementsAre(0, 3));
   EXPECT_THAT(align_words(words, encoding).places, ElementsAre(0, 1));
+}
+
+TEST(WordIds, IncludeATokenOfOnlyTheSpaceBefore) {
+  const Names words{"x", "yz"};  // bytes 0, 2 to 3
+  Encoding encoding;
+  encoding.special_tokens_mask = {1, 0, 0, 0, 0, 1};
+  // Added token, space added before the text, "x", " ", "yz", added token: with and without spaces in the offsets.
+  encoding.offsets = {{0, 0}, {0, 1}, {0, 1}, {1, 2}, {2, 4}, {0, 0}};
+  EXPECT_THAT(align_words(words, encoding).places, ElementsAre(1, 3));
+  encoding.offsets = {{0, 0}, {0, 0}, {0, 1}, {2, 2}, {2, 4}, {0, 0}};
+  EXPECT_THAT(align_words(words, encoding).places, ElementsAre(1, 3));
 }
 
 }  // namespace

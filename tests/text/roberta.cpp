@@ -51,6 +51,19 @@ TEST_F(Roberta, MatchesTransformersForAllSettings) {
   }
 }
 
+TEST_F(Roberta, IsFoundByTheModelTypeInTheConfig) {
+  const Json& expected = fixture().at("cases")[0];
+  for (const char* type : {"roberta", "bart"}) {
+    SCOPED_TRACE(type);
+    write("config.json", Json{{"model_type", type}}.dump());
+    const auto tokenizer = with(Json::object());
+    expect_equal(*tokenizer, fixture(), expected);
+    const TemporaryFolder saved;
+    tokenizer->save(saved.path());
+    expect_equal(*load_tokenizer(saved.path()), fixture(), expected);
+  }
+}
+
 TEST_F(Roberta, AlsoTrimsOffsetsInsideASequence) {
   Json json = Json::parse(read_text(fixture_path("tokenizers/roberta_json/tokenizer.json")));
   const auto read = [&] {

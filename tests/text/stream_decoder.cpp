@@ -60,6 +60,23 @@ TEST(StreamDecoder, JoinsToThePrecedingTokens) {
   }
 }
 
+TEST(StreamDecoder, KeepsSpacesThatAreTokens) {
+  for (const char* name : {"spm_bpe", "unigram", "spm_bpe_json", "t5"}) {
+    const auto t = tokenizer(name);
+    const int64_t space = t->find("\u2581").value();
+    int64_t word = 0;
+    while (word == space || !t->token(word).starts_with("\u2581")) ++word;
+    const std::vector<int64_t> ids{word, space, word, space, space, word, space, space};
+    for (size_t split = 0; split < ids.size(); ++split) {
+      const std::vector<int64_t> before(ids.begin(), ids.begin() + static_cast<int64_t>(split));
+      StreamDecoder decoder(*t, before);
+      std::string all = t->decode(before);
+      for (size_t i = split; i < ids.size(); ++i) all += decoder.push(ids[i]);
+      EXPECT_EQ(all + decoder.finish(), t->decode(ids)) << name << " after " << split;
+    }
+  }
+}
+
 TEST(StreamDecoder, ReplacesInvalidBytes) {
   const auto t = tokenizer("gpt2");
   // One token per byte: a lead byte alone, continuation bytes alone, then a whole character.

@@ -244,6 +244,19 @@ void save_adapter(const std::string& folder, const AnyModel& model, const std::s
   save_adapter(folder, module_of(model), layout_of(model), name, note);
 }
 
+void check_merged(const nn::Module& model, const std::string& folder) {
+  const auto* const linear = dynamic_cast<const nn::Linear*>(&model);
+  for (const auto& [name, child] : model.named_children()) {
+    const auto* const adapter = linear && !linear->is_merged() ? dynamic_cast<const nn::Lora*>(child) : nullptr;
+    if (adapter && adapter->active)
+      raise(ErrorKind::config,
+            "{}: the adapter \"{}\" is not merged, and save() writes no adapters; use nn::merge_adapters or "
+            "models::save_adapter",
+            folder, name.substr(name.find('.') + 1));
+    check_merged(*child, folder);
+  }
+}
+
 void load_adapter(const std::string& folder, nn::Module& model, const Layout& layout, const std::string& name) {
   const AdapterFile file = read_adapter(folder, layout, &model);
   const nn::StateDict values = values_of(file, adapter_weights_path(folder), layout, name);

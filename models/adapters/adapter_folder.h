@@ -37,6 +37,10 @@ void save_adapter(const std::string& folder, nn::Module& model, const Layout& la
 void save_adapter(const std::string& folder, const AnyModel& model, const std::string& name,
                   const AdapterMetadata& note = {});
 
+/// Throws Error (config) naming the folder and an active adapter that is not merged: a model's own folder has no place
+/// for it, so the model read from there would compute something else.
+void check_merged(const nn::Module& model, const std::string& folder);
+
 /// Adds the adapters of a folder to its model under a name and makes them active; modules_to_save replace the model's
 /// own values. Adapters that change the base model in peft (PiSSA, OLoRA) become plain adapters of twice the rank on
 /// the unchanged model. All or nothing. Throws Error (format) or (config) naming the file and any unsupported key;

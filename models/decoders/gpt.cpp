@@ -70,10 +70,14 @@ void visit_gpt2_keys(Config& c, Visit&& visit) {
   visit("eos_token_id", c.eos_ids);
 }
 
-GptConfig read_gpt_config(const ConfigReader& config) {
+GptConfig read_gpt_config(const ConfigReader& given) {
+  const ConfigReader config = given.renamed({{"hidden_size", "n_embd"},
+                                             {"num_hidden_layers", "n_layer"},
+                                             {"num_attention_heads", "n_head"},
+                                             {"max_position_embeddings", "n_positions"}});
+  check_supported_decoder(config);
   config.require_flag("scale_attn_weights", true, true);
   config.require_flag("scale_attn_by_inverse_layer_idx", false, false);
-  config.require_flag("add_cross_attention", false, false);
   GptConfig c;
   visit_gpt2_keys(c, ReadKeys{config});
   return c;

@@ -80,7 +80,7 @@ void visit_gpt_neox_keys(Config& c, Visit&& visit) {
 }
 
 GptNeoXConfig read_gpt_neox_config(const ConfigReader& config) {
-  check_supported(config);
+  check_supported_decoder(config);
   GptNeoXConfig c{.bos_id = 0, .eos_ids = {2}};
   visit_gpt_neox_keys(c, ReadKeys{config});
   c.rotary = read_rotary(config, c.max_length, kRotaryKeys);

@@ -146,7 +146,7 @@ void write_layer_windows(Json& json, const LlamaConfig& c) {
 /// Reads the keys that are present over `c`, which has the defaults of its class in transformers. Throws Error (config)
 /// naming a key that requests an unsupported computation.
 LlamaConfig read_llama_family(const ConfigReader& config, LlamaConfig c) {
-  check_supported(config);
+  check_supported_decoder(config);
   visit_llama_keys(c, ReadKeys{config});
   constexpr int64_t most = 65536;  // each layer adds names before the file is compared with them, so bound the count
   if (c.layers > most) config.wrong("num_hidden_layers", fmt::format("at most {}", most));

@@ -87,8 +87,9 @@ void check_legacy_options(const ConfigReader& config, bool mbart) {
 }
 
 template <BartKind kind>
-BartConfig read_bart_config(const ConfigReader& config) {
-  check_supported(config);
+BartConfig read_bart_config(const ConfigReader& given) {
+  const ConfigReader config = with_family_names(given);
+  check_supported_decoder(config);
   check_legacy_options(config, kind == BartKind::mbart);
   config.require_flag("tie_word_embeddings", true, true);
   BartConfig c{.kind = kind};

@@ -26,6 +26,13 @@ void add_layer(Layout& layout, int64_t width, int64_t inner, bool decoder) {
 
 }  // namespace
 
+ConfigReader with_family_names(const ConfigReader& config) {
+  const ConfigReader named =
+      config.renamed({{"hidden_size", "d_model"}, {"num_attention_heads", "encoder_attention_heads"}});
+  // transformers 4 wrote "num_hidden_layers" too, but did not read it.
+  return config.has("encoder_layers") ? named : named.renamed({{"num_hidden_layers", "encoder_layers"}});
+}
+
 void write_family_rest(nlohmann::ordered_json& json, int64_t bos_id, int64_t eos_id) {
   for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"}) json[key] = 0.0;
   json.update({{"is_encoder_decoder", true},

@@ -29,6 +29,9 @@ void visit_family_choices(Config& c, Visit&& visit) {
   visit("forced_bos_token_id", c.forced_bos);
 }
 
+/// The file with transformers' general names of sizes as those above.
+ConfigReader with_family_names(const ConfigReader& config);
+
 /// Writes the token ids, and LayerDrop as off. (LayerDrop, which skips random layers during training, is ignored when
 /// read: it does not affect inference and is not supported for training.)
 void write_family_rest(nlohmann::ordered_json& json, int64_t bos_id, int64_t eos_id);

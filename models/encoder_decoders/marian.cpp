@@ -15,7 +15,9 @@ void visit_marian_keys(Config& c, Visit&& visit) {
 }
 
 /// Reads the file's values over those of `c`.
-TransformerConfig read_with_defaults(const ConfigReader& config, TransformerConfig c) {
+TransformerConfig read_with_defaults(const ConfigReader& given, TransformerConfig c) {
+  const ConfigReader config = with_family_names(given);
+  check_supported_decoder(config);
   c.src_vocab = config.whole("vocab_size");
   c.d_model = 1024;
   c.layers = 12, c.heads = 16, c.d_ff = 4096;

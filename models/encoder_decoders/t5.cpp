@@ -175,8 +175,12 @@ void add_stack(Layout& layout, const std::string& stack, int64_t layers, const T
 
 /// tie_output is config.json's value; with_own_output() overrides it for a file that has an output matrix.
 template <T5Kind kind>
-T5Config read_t5_config(const ConfigReader& config) {
-  check_supported(config);
+T5Config read_t5_config(const ConfigReader& given) {
+  const ConfigReader config = given.renamed({{"hidden_size", "d_model"},
+                                             {"num_hidden_layers", "num_layers"},
+                                             {"num_attention_heads", "num_heads"},
+                                             {"head_dim", "d_kv"}});
+  check_supported_decoder(config);
   T5Config c{.kind = kind};
   if (kind == T5Kind::mt5) c.vocab = 250112, c.d_ff = 1024, c.layers = 8, c.heads = 6;
   visit_t5_keys(c, ReadKeys{config});

@@ -44,7 +44,9 @@ void visit_distilbert_keys(Config& c, Visit&& visit) {
   visit("pad_token_id", c.padding_id);
 }
 
-EncoderConfig read_distilbert(const ConfigReader& config) {
+EncoderConfig read_distilbert(const ConfigReader& given) {
+  const ConfigReader config =
+      given.renamed({{"hidden_size", "dim"}, {"num_hidden_layers", "n_layers"}, {"num_attention_heads", "n_heads"}});
   require_plain_encoder(config);
   DistilBertConfig c;
   visit_distilbert_keys(c, ReadKeys{config});

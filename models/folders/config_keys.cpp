@@ -63,6 +63,11 @@ void check_supported(const ConfigReader& config) {
     config.wrong("add_cross_attention", "false");
 }
 
+void check_supported_decoder(const ConfigReader& config) {
+  check_supported(config);
+  config.require_flag("is_causal", true, true);  // false: bidirectional, for embeddings of text
+}
+
 nlohmann::ordered_json begin_config(std::string_view architecture, std::string_view model_type, DType dtype) {
   // transformers before 4.56 calls "dtype" "torch_dtype".
   const char* name = dtype == f64 ? "float64" : "float32";

@@ -16,6 +16,8 @@ std::string activation_name(nn::ActivationKind kind);
 
 /// Throws Error (config) naming a field of other classes or formats that changes the computation.
 void check_supported(const ConfigReader& config);
+/// The same for a model with a decoder, whose attention must be causal.
+void check_supported_decoder(const ConfigReader& config);
 
 /// The first keys of every config.json.
 nlohmann::ordered_json begin_config(std::string_view architecture, std::string_view model_type, DType dtype);

@@ -105,6 +105,13 @@ ConfigReader ConfigReader::object(const char* key) const {
   return {j, fmt::format("{}: \"{}\"", where_, key)};
 }
 
+ConfigReader ConfigReader::renamed(std::initializer_list<std::pair<const char*, const char*>> names) const {
+  Json json = json_;
+  for (const auto& [name, read] : names)
+    if (has(name)) json[read] = json_.at(name);
+  return {std::move(json), where_};
+}
+
 void ConfigReader::require_flag(const char* key, bool value, bool otherwise) const {
   if (flag(key, otherwise) != value) wrong(key, value ? "true" : "false");
 }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -32,6 +34,9 @@ class ConfigReader {
   std::vector<int64_t> integers(const char* key) const;
   /// The object of a key, which must be present; errors of the reader returned name the key too.
   ConfigReader object(const char* key) const;
+  /// The same file with other names of some keys, as pairs {their name, the name that is read} (transformers'
+  /// attribute_map). If a file has both, the first decides, as in transformers.
+  ConfigReader renamed(std::initializer_list<std::pair<const char*, const char*>> names) const;
 
   /// Throws Error (config) for a value that requests an unsupported computation.
   void require_flag(const char* key, bool value, bool otherwise) const;

@@ -70,6 +70,7 @@ void refuse_class(const std::string& folder, const nn::Module& held, const std::
 
 void save(const std::string& folder, const nn::Module& model, const SaveOptions& options) {
   const hf::ModelFamily& family = family_of(model, folder);
+  check_merged(model, folder);
   const hf::FolderTextFiles texts = family.texts(model, options);
   make_folder(folder);
   write_weights(folder, family.layout(model).to_file(model.state_dict()), options.max_shard_bytes);

@@ -70,7 +70,8 @@ struct SaveOptions {
 /// Writes a folder that load_model() and transformers read, creating it if necessary. Tied tensors are saved once.
 /// generation_config.json has a decoder-only model's end tokens, and an encoder-decoder model's target start and search
 /// defaults. Each file is written to a temporary file, flushed and renamed, the configuration last. Throws Error (io)
-/// naming the file; (config) if transformers has no class for the model.
+/// naming the file; (config) if transformers has no class for the model, or if it has active adapters that are not
+/// merged.
 void save(const std::string& folder, const nn::Module& model, const SaveOptions& options = {});
 /// Same for a model of any kind.
 void save(const std::string& folder, const AnyModel& model, const SaveOptions& options = {});

@@ -109,6 +109,7 @@ std::unique_ptr<SentenceEncoder> load_sentence_encoder(const std::string& folder
 
 void save_encoder(const std::string& folder, const SentenceEncoder& model) {
   namespace hf = hugging_face;
+  check_merged(model, folder);
   const EncoderConfig encoder = with_pooler(model.config().encoder, false);
   make_folder(folder);
   write_weights(folder, hf::encoder_layout(encoder).to_file(model.base->state_dict()), SaveOptions().max_shard_bytes);

@@ -32,6 +32,15 @@ std::vector<std::string> label_names(const nn::Module& model) {
   raise(ErrorKind::config, "label_names: a {} has no labels", model.type_name());
 }
 
+/// Keys of generation_config.json that generate() and translate() do not follow; empty if there are none.
+std::string search_note(const nn::Module& model, const std::string& folder) {
+  if (const auto* const decoder = dynamic_cast<const models::CausalLM*>(&model))
+    return models::note_of(decoder->search, folder);
+  if (const auto* const both = dynamic_cast<const models::EncoderDecoder*>(&model))
+    return models::note_of(both->search, folder);
+  return {};
+}
+
 void bind_folders(nb::module_& m) {
   m.def(
       "load_model",
@@ -52,6 +61,25 @@ void bind_folders(nb::module_& m) {
       "load_gguf_model",
       [](const std::string& path) { return object_of(loaded([&] { return models::load_gguf_model(path); })); },
       arg("path"), "Loads the model of a llama.cpp file, in evaluation mode.");
+  constexpr nn::LoraOptions lora;
+  m.def(
+      "add_adapter",
+      [](nn::Module& model, const std::string& name, int64_t rank, double alpha, double dropout, bool rank_stabilized,
+         bool decomposed, const std::vector<std::string>& targets, const std::vector<std::string>& exclude) {
+        return models::add_adapter(model, models::layout_of(model), name,
+                                   {.rank = rank,
+                                    .alpha = alpha,
+                                    .dropout = dropout,
+                                    .rank_stabilized = rank_stabilized,
+                                    .decomposed = decomposed},
+                                   targets, exclude);
+      },
+      arg("model"), arg("name"), nb::kw_only(), arg("rank") = lora.rank, arg("alpha") = lora.alpha,
+      arg("dropout") = lora.dropout, arg("rank_stabilized") = lora.rank_stabilized, arg("decomposed") = lora.decomposed,
+      arg("targets"), arg("exclude") = std::vector<std::string>(), release,
+      "nn.add_adapter(), restricted to adapters that save_adapter() can write: a target also selects the layers that\n"
+      "a folder packs into the same matrix (GPT-2's c_attn is query, key and value), and they share one A. Layers in\n"
+      "the modules `exclude` get none.");
   m.def(
       "load_adapter",
       [](const std::string& folder, nn::Module& model, const std::string& name) {
@@ -93,6 +121,7 @@ void bind_folders(nb::module_& m) {
   m.def("base_model_folder", &models::base_model_folder, arg("folder"),
         "Folder of the base model of a folder of adapters. Error (config) if there is none.");
   m.def("_label_names", &label_names, arg("model"));
+  m.def("_search_note", &search_note, arg("model"), arg("folder"));
   m.def(
       "_has_pooling", [](const std::string& folder) { return models::read_pooling(folder).has_value(); },
       arg("folder"));

@@ -7,6 +7,7 @@ import queue
 import random
 import tempfile
 import threading
+import warnings
 
 from . import _tapeformer
 from ._scopes import default_device, no_grad
@@ -203,6 +204,7 @@ class LoadedModel:
             no_repeat_ngram=no_repeat_ngram,
             seed=random.getrandbits(63) if seed is None else seed,
         )
+        self._warn_of_keys_not_followed()
         prompts = [prompt] if isinstance(prompt, str) else list(prompt)
         ids = [self._prompt_ids(one) for one in prompts]
         keep_prompt = isinstance(self._model, models.CausalLM) and not continuation_only
@@ -225,6 +227,7 @@ class LoadedModel:
         the other options are those of generate().
         """
         self._require("chat")
+        self._warn_of_keys_not_followed()
         if isinstance(messages, str):
             messages = [{"role": "user", "content": messages}]
         if system is not None:
@@ -236,6 +239,11 @@ class LoadedModel:
         if stream:
             return self._streamed("", ids, options, stream, False)
         return self._continued([""], [ids], options, 1, 1, False)[0]
+
+    def _warn_of_keys_not_followed(self):
+        """Of generation_config.json, where they would change the text in transformers."""
+        if note := models._search_note(self._model, self._folder):
+            warnings.warn(note, stacklevel=3)
 
     def _prompt_ids(self, prompt):
         if isinstance(self._model, models.EncoderDecoder):
@@ -321,6 +329,7 @@ class LoadedModel:
         A text without tokens has the translation "". Texts longer than the model's positions are truncated.
         """
         self._require("translate")
+        self._warn_of_keys_not_followed()
         with _on(self._device), no_grad():
             model, tokenizer = self._model, self._tokenizer
             start = models.target_start(model, tokenizer)

@@ -1,6 +1,7 @@
 """Model classes, and folders loaded with tape.load()."""
 
 import json
+import warnings
 
 import pytest
 import tapeformer as tape
@@ -135,6 +136,27 @@ def test_save_and_load_model(tmp_path):
     assert json.loads((tmp_path / "config.json").read_text())["model_type"] == "llama"
 
 
+def test_adapters_of_packed_layers_are_saved(tmp_path):
+    base, folder = str(tmp_path / "base"), str(tmp_path / "adapters")
+    models.save(base, models.Gpt(vocab=20, d_model=8, layers=2, heads=2, max_length=12))
+    model = models.load_model(base)
+    paths = models.add_adapter(model, "default", targets=["query"], rank=2, alpha=4, exclude=["encoder.layers.1"])
+    # GPT-2's folder has query, key and value in one matrix.
+    assert paths == [f"encoder.layers.0.self_attention.{part}" for part in ("query", "key", "value")]
+    tape.nn.train_adapters_only(model)
+    for parameter in model.trainable_parameters():
+        tape.nn.init.normal_(parameter)
+    models.save_adapter(folder, model, base_model=base)
+    x = ids(2, 5)
+    loaded = tape.LoadedModel(models.load_with_adapter(folder), None)
+    assert loaded.model(x).tolist() == model(x).tolist()
+    with pytest.raises(tape.Error, match='the adapter "default" is not merged'):
+        loaded.save(tmp_path / "merged")
+    tape.nn.merge_adapters(loaded.model)
+    loaded.save(tmp_path / "merged")
+    assert models.load_model(str(tmp_path / "merged"))(x).tolist() == loaded.model(x).tolist()
+
+
 def lines(text):
     return text.removesuffix("\n").split("\n")
 
@@ -159,6 +181,20 @@ def test_generate_as_the_fixture(tmp_path):
     found = writer.generate(prompts, max_new_tokens=12, temperature=0)
     assert "\n---\n".join(found) + "\n" == EXPECTED["continuations"]
     assert writer.generate(prompts, max_new_tokens=12, top_k=1, batch=1) == found
+
+
+def test_keys_of_the_generation_config_that_are_not_followed(tmp_path):
+    folder = copy_model(tmp_path, "writer", "gpt2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tape.load(folder).generate("one two", max_new_tokens=2)
+    (folder / "generation_config.json").write_text('{"repetition_penalty": 1.2, "num_beams": 4}')
+    with pytest.warns(UserWarning, match="generation_config.json: repetition_penalty, num_beams are not followed"):
+        tape.load(folder).generate("one two", max_new_tokens=2)
+    folder = copy_model(tmp_path, "translator", "marian")
+    (folder / "generation_config.json").write_text('{"repetition_penalty": 1.2}')
+    with pytest.warns(UserWarning, match="repetition_penalty is not followed"):
+        tape.load(folder).translate("neun", max_length=2)
 
 
 def test_generate_as_the_command(tmp_path):

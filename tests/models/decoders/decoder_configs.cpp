@@ -1,4 +1,4 @@
-// config.json of Llama, Mistral, Qwen2, Qwen3 and GPT-NeoX: spellings of several versions, and unsupported values.
+// config.json of GPT-2, Llama, Mistral, Qwen2, Qwen3 and GPT-NeoX: spellings of several versions, unsupported values.
 
 #include <fmt/format.h>
 
@@ -13,6 +13,9 @@ namespace hf = hugging_face;
 
 LlamaConfig read_llama(const char* architecture, const ConfigReader& config) {
   return hf::family_of_class<Llama>(hf::llama_family()).read(architecture, config);
+}
+GptConfig read_gpt(const ConfigReader& config) {
+  return hf::family_of_class<Gpt>(hf::gpt_family()).read("GPT2LMHeadModel", config);
 }
 GptNeoXConfig read_neox(const ConfigReader& config) {
   return hf::family_of_class<GptNeoX>(hf::gpt_neox_family()).read("GPTNeoXForCausalLM", config);
@@ -128,6 +131,12 @@ TEST(DecoderConfigs, RefuseUnsupportedComputations) {
                       fmt::format("config.json: {}", sentence));
     EXPECT_TAPE_ERROR(read_neox(config_of(field)), ErrorKind::config, fmt::format("config.json: {}", sentence));
   };
+  // Llamas that were trained further to embed texts are bidirectional.
+  refused(R"("is_causal": false)", "\"is_causal\" must be true, got false");
+  EXPECT_TAPE_ERROR(read_gpt(config_of(R"("is_causal": false)")), ErrorKind::config,
+                    "config.json: \"is_causal\" must be true, got false");
+  EXPECT_TAPE_ERROR(read_gpt(config_of(R"("quantization_config": {"bits": 4})")), ErrorKind::config,
+                    "config.json: \"quantization_config\" must be left out, got {\"bits\":4}");
   refused(R"("quantization_config": {"bits": 4})", "\"quantization_config\" must be left out, got {\"bits\":4}");
   refused(R"("logits_scaling": 8.0)", "\"logits_scaling\" must be 1, got 8.0");
   refused(R"("final_logit_softcapping": 30.0)", "\"final_logit_softcapping\" must be left out, got 30.0");
@@ -145,6 +154,16 @@ TEST(DecoderConfigs, RefuseUnsupportedComputations) {
       "LlamaForCausalLM",
       config_of(
           R"("logits_scaling": 1.0, "quantization_config": null, "pretraining_tp": 4, "is_llama_config": true, "x": {})"));
+}
+
+TEST(DecoderConfigs, ReadTransformersGeneralNamesOfGptsSizes) {
+  const GptConfig c = read_gpt(config_of(
+      R"("n_head": 2, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "max_position_embeddings": 9)"));
+  EXPECT_EQ(c.d_model, 24);
+  EXPECT_EQ(c.layers, 3);
+  EXPECT_EQ(c.heads, 4);  // of both names, the general one decides
+  EXPECT_EQ(c.max_length, 9);
+  EXPECT_EQ(read_gpt(config_of(R"("n_head": 2, "num_attention_heads": null)")).heads, 2);
 }
 
 TEST(DecoderConfigs, ReadTheKeyNamesOfGptNeoX) {

@@ -36,6 +36,22 @@ TEST_F(EncoderDecoderFolder, IgnoresLayerDrop) {
   }
 }
 
+TEST_F(EncoderDecoderFolder, MayHaveTransformersGeneralNamesOfSizes) {
+  for (const auto& [name, heads] : {std::pair{"bart", "\"encoder_attention_heads\""}, std::pair{"t5", "\"num_heads\""},
+                                    std::pair{"marian", "\"encoder_attention_heads\""}}) {
+    take(name);
+    const auto model = load<EncoderDecoder>(folder_.path());
+    replace("config.json", "\"d_model\"", "\"hidden_size\"");
+    replace("config.json", heads, "\"num_attention_heads\"");
+    const auto renamed = load<EncoderDecoder>(folder_.path());
+    EXPECT_EQ(renamed->options().encoder.heads, model->options().encoder.heads) << name;
+  }
+  // Both are in files of transformers 4, of which it used encoder_layers.
+  take("bart");
+  replace("config.json", "\"model_type\"", "\"num_hidden_layers\": 12, \"model_type\"");
+  load_model(folder_.path());
+}
+
 TEST_F(EncoderDecoderFolder, SetsHowATargetStarts) {
   take("bart");
   EXPECT_EQ(load<Bart>(folder_.path())->options().forced_bos, 3);
@@ -103,6 +119,8 @@ TEST_F(EncoderDecoderFolder, IsRefusedForUnsupportedComputations) {
   refused("bart", "\"extra_pos_embeddings\": 0", "\"extra_pos_embeddings\" must be 2, got 0");
   refused("mbart", "\"add_final_layer_norm\": false", "\"add_final_layer_norm\" must be true, got false");
   refused("t5", "\"quantization_config\": {}", "\"quantization_config\" must be left out, got {}");
+  for (const char* name : {"t5", "bart", "marian", "m2m100"})
+    refused(name, "\"is_causal\": false", "\"is_causal\" must be true, got false");
   expect_refused("mbart", "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false", ErrorKind::config,
                  "\"tie_word_embeddings\" must be true, got false");
   expect_refused("t5", "\"feed_forward_proj\": \"relu\"", "\"feed_forward_proj\": \"gated-relu-6\"", ErrorKind::config,

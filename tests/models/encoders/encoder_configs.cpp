@@ -62,6 +62,14 @@ TEST(EncoderConfigs, CountPositionsAfterThePadding) {
   EXPECT_TRUE(read<MPNetConfig>("MPNetModel", "").pooler);
 }
 
+TEST(EncoderConfigs, ReadTransformersGeneralNamesOfDistilBertsSizes) {
+  const auto c = read<DistilBertConfig>("DistilBertModel",
+                                        R"("hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4)");
+  EXPECT_EQ(c.d_model, 24);
+  EXPECT_EQ(c.layers, 3);
+  EXPECT_EQ(c.heads, 4);
+}
+
 TEST(EncoderConfigs, ReadBothSpellingsOfDebertasPositions) {
   const std::string rest = R"("relative_attention": true, "max_position_embeddings": 20)";
   const auto terms = [&](const std::string& text) {

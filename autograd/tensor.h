@@ -53,6 +53,14 @@ class Tensor {
   Tensor() = default;
   /// A handle of an existing tensor; null makes an undefined one.
   explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) = default;
+  /// Lets this handle refer to another tensor. Not for temporaries: x[0] = y would leave x as it is; write
+  /// x[0].copy_(y).
+  /// @{
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & = default;
+  /// @}
 
   bool defined() const { return static_cast<bool>(impl_); }  ///< false for a default-constructed tensor
   const Shape& shape() const { return impl().shape; }        ///< sizes of the axes, outermost first

@@ -222,6 +222,12 @@ void Optimizer::step_shards(const std::vector<ShardGradient>& parts, const StepO
   const NoGrad no_grad;
   check_not_negative(settings_.name, "gradient_scale", options.gradient_scale);
   // Everything that can fail happens before the first change.
+  for (const ShardGradient& part : parts)
+    if (const DType dtype = slots_[part.parameter].parameter.dtype(); is_half(dtype))
+      raise(ErrorKind::dtype,
+            "{}: {} is {}; keep parameters in f32, which does not round small updates away: an AutocastScope computes "
+            "in bf16 from them",
+            settings_.name, label(part.parameter), to_string(dtype));
   if (settings_.check_finite && !options.known_finite) check_gradients(parts);
   for (const ShardGradient& part : parts) prepare(part.parameter, part.gradient);
   std::vector<Update> updates;

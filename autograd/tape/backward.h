@@ -30,10 +30,11 @@ struct GradOptions {
 /// Throws the errors of backward(), and Error (graph) for an input that does not require gradients, or that the outputs
 /// do not depend on unless .allow_unused is set.
 Tensors grad(const Tensors& outputs, const Tensors& inputs, const GradOptions& options = {});
-/// The same for one output: grad(loss, x), and grad(loss, {x, y}).
+/// The same for one output. grad(loss, x) returns a tensor; grad(loss, {x}) and grad(loss, {x, y}) return lists.
 /// @{
-template <std::same_as<Tensor> T>
-Tensor grad(const T& output, const T& input, const GradOptions& options = {}) {
+// Input is deduced, which braces never are: {x} would otherwise convert to a tensor, and grad(loss, {x})[0] be its row.
+template <std::same_as<Tensor> T, std::convertible_to<Tensor> Input>
+Tensor grad(const T& output, const Input& input, const GradOptions& options = {}) {
   return grad(Tensors{output}, Tensors{input}, options)[0];
 }
 template <std::same_as<Tensor> T>

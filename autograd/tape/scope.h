@@ -23,10 +23,12 @@ struct ModuleName {
 /// Whether this thread records operations on tensors that require gradients.
 bool grad_enabled();
 
+// Constructors of scopes are nodiscard: a scope without a name, NoGrad(), ends at once.
+
 /// Disables recording while in scope, for evaluation and for updating parameters.
 class NoGrad {
  public:
-  NoGrad();
+  [[nodiscard]] NoGrad();
 
  private:
   const detail::ScopedValue<bool> recording_;
@@ -36,7 +38,7 @@ class NoGrad {
 class EnableGrad {
  public:
   /// EnableGrad(false) disables recording, as NoGrad does.
-  explicit EnableGrad(bool enabled = true);
+  [[nodiscard]] explicit EnableGrad(bool enabled = true);
 
  private:
   const detail::ScopedValue<bool> recording_;
@@ -46,7 +48,7 @@ class EnableGrad {
 /// softmax, dropout, context; mean, variance, normalize, scale).
 class Composed {
  public:
-  Composed();
+  [[nodiscard]] Composed();
   static bool active();  ///< whether this thread is in such a scope
 
  private:
@@ -62,7 +64,7 @@ class Composed {
 class MatmulPrecisionScope {
  public:
   /// Opens the scope on this thread; the innermost one applies.
-  explicit MatmulPrecisionScope(MatmulPrecision precision);
+  [[nodiscard]] explicit MatmulPrecisionScope(MatmulPrecision precision);
   /// Precision of this thread's innermost scope; `highest` without one.
   static MatmulPrecision current();
 
@@ -85,7 +87,7 @@ class AutocastScope {
  public:
   /// Opens the scope on this thread; the innermost one applies. `dtype` is bf16, or f32, which turns autocast off.
   /// Error (dtype) for others.
-  explicit AutocastScope(DType dtype = bf16);
+  [[nodiscard]] explicit AutocastScope(DType dtype = bf16);
 
  private:
   const detail::ScopedValue<std::optional<DType>> dtype_;
@@ -99,7 +101,7 @@ bool is_autocast_enabled(Device device);
 class DeviceScope {
  public:
   /// Opens the scope on this thread; the innermost one applies.
-  explicit DeviceScope(Device device);
+  [[nodiscard]] explicit DeviceScope(Device device);
 
  private:
   const detail::ScopedValue<Device> device_;

@@ -1,5 +1,7 @@
 #include "autograd/tensor.h"
 
+#include <type_traits>
+
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
@@ -12,6 +14,9 @@
 
 namespace tape {
 namespace {
+
+static_assert(std::is_assignable_v<Tensor&, const Tensor&> && std::is_assignable_v<Tensor&, Tensor>);
+static_assert(!std::is_assignable_v<Tensor, const Tensor&> && !std::is_assignable_v<Tensor, Tensor>);  // x[0] = y
 
 TEST(Tensor, HasAShapeAndDtype) {
   const Tensor x = zeros({2, 3, 4}, f64);

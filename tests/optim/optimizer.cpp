@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
@@ -100,6 +101,20 @@ TEST(Optimizer, RefusesNonFiniteGradients) {
   Sgd trusting({b}, {.lr = 1, .check_finite = false});
   trusting.step();
   EXPECT_TRUE(tensors_equal(b.detach(), tensor({0, NAN})));
+}
+
+TEST(Optimizer, RefusesHalfParameters) {
+  for (const DType dtype : {f16, bf16}) {
+    Tensor a = parameter({1, 2}, f32), b = parameter({1, 2}, dtype);
+    Sgd sgd({a, b}, {.check_finite = dtype == f16});
+    a.set_grad(tensor({1, 1}));
+    b.set_grad(tensor({1, 1}, dtype));
+    EXPECT_TAPE_ERROR(sgd.step(), ErrorKind::dtype,
+                      fmt::format("Sgd: parameter 1 [2] is {}; keep parameters in f32, which does not round small "
+                                  "updates away: an AutocastScope computes in bf16 from them",
+                                  to_string(dtype)));
+    EXPECT_TRUE(tensors_equal(a.detach(), tensor({1, 2})));
+  }
 }
 
 TEST(Optimizer, ScalesGradientsInAScaledStep) {

@@ -396,6 +396,8 @@ TEST(Tape, GradAcceptsSingleTensors) {
   const Tensor loss = sum(x * x * y);
   const Tensor dx = grad(loss, x, {.retain_graph = true});
   EXPECT_EQ(dx.to_vector<float>(), (std::vector<float>{6, 16}));
+  const Tensor dx_of_braces = grad(loss, {x}, {.retain_graph = true})[0];  // of a list, not the first row of a tensor
+  EXPECT_EQ(dx_of_braces.to_vector<float>(), dx.to_vector<float>());
   const Tensors both = grad(loss, {x, y});
   EXPECT_EQ(both[0].to_vector<float>(), dx.to_vector<float>());
   EXPECT_EQ(both[1].to_vector<float>(), (std::vector<float>{1, 4}));

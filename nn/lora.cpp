@@ -25,7 +25,8 @@ Tensor row_norms(const Tensor& weight) {
 Shape checked(const Shape& shape, const Tensor& weight, const LoraOptions& o) {
   check_at_least_one("Lora", {{"rank", o.rank}});
   if (!(o.alpha > 0)) raise(ErrorKind::config, "Lora: alpha must be greater than 0, got {}", o.alpha);
-  TAPE_ASSERT(weight.rank() == 2);
+  if (weight.rank() != 2)
+    raise(ErrorKind::shape, "Lora: the weight must be [out, in], got {}", to_string(weight.shape()));
   return shape;
 }
 

@@ -25,7 +25,10 @@ Tensor Sequential::forward(const Tensor& x) {
 Module* Sequential::module_at(int64_t position) const {
   if (position < 0 || position >= size())
     raise(ErrorKind::index, "Sequential: position {} is outside [0, {})", position, size());
-  return steps_[static_cast<size_t>(position)].module;
+  const std::string name = std::to_string(position);
+  for (const auto& [child_name, child] : named_children())  // another one may have been registered in its place
+    if (child_name == name) return child;
+  return nullptr;
 }
 
 }  // namespace tape::nn

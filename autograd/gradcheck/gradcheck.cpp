@@ -31,6 +31,9 @@ void check_options(const GradcheckOptions& options, size_t inputs) {
 }
 
 void check_variables(const std::vector<NamedTensor>& variables, const GradcheckOptions& options, DType dtype) {
+  if (variables.empty())
+    raise(ErrorKind::config,
+          "gradcheck: there is no gradient to check: no input is floating, and no parameter requires gradients");
   for (const NamedTensor& variable : variables) {
     if (variable.tensor.dtype() != dtype)
       raise(ErrorKind::dtype, "gradcheck: {} is {}; pass f64, which differences need for precision", variable.name,

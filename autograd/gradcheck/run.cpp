@@ -6,6 +6,7 @@
 #include "autograd/gradcheck/blame.h"
 #include "autograd/gradcheck/perturbed.h"
 #include "autograd/ops/elementwise/cast.h"
+#include "autograd/tape/observer.h"
 #include "autograd/tape/tape.h"
 
 namespace tape::detail {
@@ -15,6 +16,15 @@ namespace {
 constexpr int64_t kSample = 64;
 /// Relative length of the error for which the probability of missing it is stated.
 constexpr double kNotable = 0.01;
+
+/// Finds out whether a function runs a backward pass, as a gradient penalty does.
+class BackwardObserver : public Observer {
+ public:
+  bool found = false;
+
+ private:
+  void on_backward(const Node&) override { found = true; }
+};
 
 /// The function may return a view of its input, so results are copied before the next move.
 Tensors kept(const Tensors& outputs, const Tensor& variable) {
@@ -28,8 +38,10 @@ Tensors kept(const Tensors& outputs, const Tensor& variable) {
 
 Tensors GradcheckRun::evaluate(bool record) {
   random_.rewind();
-  const EnableGrad mode(record);
+  const EnableGrad mode(record || differentiates_);
+  const BackwardObserver inner;
   Tensors outputs = f_();
+  differentiates_ = differentiates_ || inner.found;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].defined()) raise(ErrorKind::graph, "gradcheck: the function returned an undefined tensor");
     if (outputs[i].dtype() != f64)
@@ -68,7 +80,7 @@ Tensors GradcheckRun::evaluate_single() {
 }
 
 void GradcheckRun::make_head() {
-  outputs_ = evaluate(!single_.f);
+  outputs_ = evaluate(true);
   Generator stream(options_.seed);
   for (const Tensor& output : outputs_) head_.push_back(randn(output.shape(), {f64, cpu}, stream));
   const Tensors again = evaluate(false);

@@ -57,6 +57,7 @@ class GradcheckRun {
   GradcheckReport run();
 
  private:
+  /// Recorded if `record`, or if the function differentiates something itself.
   Tensors evaluate(bool record);
   void make_head();
   Tensors evaluate_single();
@@ -92,6 +93,7 @@ class GradcheckRun {
   const double rtol_, atol_;
   const ForkRandom random_;
   ScopedRequiresGrad leaves_;
+  bool differentiates_ = false;
   Tensors outputs_, head_;
   using Clock = std::chrono::steady_clock;
   Clock::time_point started_ = Clock::now(), deadline_;

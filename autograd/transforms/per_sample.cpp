@@ -145,8 +145,15 @@ class PerSampleAccumulator : public Observer {
       Tensor part = step.node->op->per_sample()({*step.node, wide.inputs, wide.gradient, input, axes[0], samples_});
       if (part.defined()) return part;
     }
-    if (axes.size() == 1 && result.shape() == step.outputs[0].shape()) return broadcast(result, axes[0], shape);
+    if (axes.size() == 1 && is_broadcast(step, input, result)) return broadcast(result, axes[0], shape);
     return one_by_one(step, axes, input, gradients);
+  }
+
+  /// Whether a gradient has the output's axes, along which the input was broadcast. One of the input's own shape is
+  /// summed already, even if the output happens to be of that shape.
+  static bool is_broadcast(const Step& step, size_t input, const Tensor& result) {
+    return step.node->op->traits().axes == AxesFrom::same_axis && result.shape() == step.outputs[0].shape() &&
+           !(result.shape() == step.inputs[input].shape());
   }
 
   /// Sums a gradient over the axes that the input was broadcast along, except the sample axis.

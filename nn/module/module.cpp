@@ -49,14 +49,6 @@ void replace_tensors(Module& module, const F& converted) {
 
 }  // namespace
 
-void Module::add_entry(Entry entry) {
-  if (entry.name.empty() || entry.name.front() == '.' || entry.name.back() == '.')
-    raise(ErrorKind::config, "module: \"{}\" is not a valid name", entry.name);
-  for (const Entry& other : entries_)
-    if (other.name == entry.name) raise(ErrorKind::config, "module: the name \"{}\" is already taken", entry.name);
-  entries_.push_back(std::move(entry));
-}
-
 void Module::remove_child(const Module& child) {
   std::erase_if(entries_, [&child](const Entry& entry) { return entry.child == &child; });
 }
@@ -134,7 +126,8 @@ int64_t Module::trainable_parameter_count() const {
 StateDict Module::state_dict() const {
   StateDict state;
   const auto add = [&](const std::string& name, const Tensor& tensor) {
-    if (!state.emplace(name, tensor).second)
+    // Detached as in PyTorch: an average of weights over many steps must not record a graph that grows with each.
+    if (!state.emplace(name, tensor.detach()).second)
       raise(ErrorKind::config, "state_dict: {} has two tensors of the name \"{}\"; rename a part whose name has a dot",
             type_name(), name);
   };
@@ -146,7 +139,10 @@ StateDict Module::state_dict() const {
 }
 
 LoadReport Module::load_state_dict(const StateDict& state, const LoadOptions& options) {
-  const StateDict own = state_dict();
+  StateDict own = state_dict();
+  for (const NamedTensor& named : named_parameters()) own[named.name] = named.tensor;
+  for (const NamedTensor& named : named_buffers())
+    if (const auto found = own.find(named.name); found != own.end()) found->second = named.tensor;
   std::unordered_map<const TensorImpl*, std::vector<std::string>> names;  // several of tied tensors and shared modules
   for (const auto& [name, tensor] : own) names[tensor.ref().get()].push_back(name);
   const auto note_name = [&](const std::string& name, const Entry& entry) {

@@ -137,7 +137,8 @@ class Module : NonCopyable {
   /// Throws what register_module() throws for a child that contains this module.
   void check_child(const std::string& name, Module& child) const;
   /// @}
-  /// Unregisters and releases such a part. Throws Error (config) if there is none of this name, or if it is_member().
+  /// Unregisters and releases such a part; another one of its name takes its place in the order. Throws Error (config)
+  /// if there is none of this name, or if it is_member().
   void unregister(std::string_view name);
   /// Whether a part of this name is declared as a member.
   bool is_member(std::string_view name) const;

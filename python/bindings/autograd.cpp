@@ -45,9 +45,31 @@ void bind_scopes(nb::module_& m) {
 
 // --- custom operations ---
 
-Tensors list_from(nb::handle result) {
+/// A context as an object of Python, which a program may keep for longer than the call it belongs to.
+template <class Context>
+struct ContextObject {
+  Context* context;
+  Context& get() const {
+    if (!context)
+      raise(ErrorKind::graph, "custom: a context can be used only while the function runs that received it");
+    return *context;
+  }
+};
+
+/// Calls a function of Python with the context.
+template <class Context>
+nb::object call_with(nb::handle function, Context& context) {
+  const nb::object argument = nb::cast(ContextObject<Context>{&context});
+  struct Leave {
+    ContextObject<Context>& object;
+    ~Leave() { object.context = nullptr; }
+  } const leave{nb::cast<ContextObject<Context>&>(argument)};
+  return function(argument);
+}
+
+Tensors list_from(nb::handle result, const std::string& function) {
   if (Tensor tensor; nb::try_cast(result, tensor)) return {tensor};
-  return nb::cast<Tensors>(result);
+  return returned<Tensors>(result, "a tensor or a tuple of tensors", function);
 }
 
 /// Calls apply(context, *inputs) of Python, and its gradient in the backward pass.
@@ -59,37 +81,52 @@ nb::object custom_operation(const std::string& name, const Tensors& inputs, nb::
       name, inputs,
       [&](ForwardContext& context) -> Tensors {
         const nb::gil_scoped_acquire gil;
-        nb::object result = forward(nb::cast(&context, nb::rv_policy::reference));
+        nb::object result = call_with(forward, context);
         single = nb::isinstance<Tensor>(result);
-        return list_from(result);
+        return list_from(result, "forward of '" + name + "'");
       },
-      [held](const BackwardContext& context) -> Tensors {
+      [held, name](const BackwardContext& context) -> Tensors {
         const nb::gil_scoped_acquire gil;
-        nb::object result = held.get()(nb::cast(&context, nb::rv_policy::reference));
+        nb::object result = call_with(held.get(), context);
         if (result.is_none()) return {Tensor()};
         if (Tensor tensor; nb::try_cast(result, tensor)) return {tensor};
-        return defined_or_empty(nb::cast<Optionals>(result));
+        return defined_or_empty(returned<Optionals>(result, "tensors or None", "backward of '" + name + "'"));
       });
   return single ? nb::cast(outputs[0]) : nb::tuple(nb::cast(outputs));
 }
 
 void bind_custom(nb::module_& m) {
-  nb::class_<ForwardContext>(m, "ForwardContext", "Inputs of a custom operation, and what it saves for its gradient.")
-      .def_prop_ro("inputs", [](const ForwardContext& self) { return self.inputs(); })
-      .def("needs", &ForwardContext::needs, arg("input"), "Whether an input needs a gradient.")
+  using Forward = ContextObject<ForwardContext>;
+  using Backward = ContextObject<const BackwardContext>;
+  nb::class_<Forward>(m, "ForwardContext", "Inputs of a custom operation, and what it saves for its gradient.")
+      .def_prop_ro("inputs", [](const Forward& self) { return self.get().inputs(); })
       .def(
-          "save", [](ForwardContext& self, const Tensors& values) { self.save(values); }, arg("values"),
+          "needs", [](const Forward& self, size_t input) { return self.get().needs(input); }, arg("input"),
+          "Whether an input needs a gradient.")
+      .def(
+          "save", [](const Forward& self, const Tensors& values) { self.get().save(values); }, arg("values"),
           "Saves tensors, which the gradient reads as context.saved(0), context.saved(1), ...")
-      .def("mark_non_differentiable", &ForwardContext::mark_non_differentiable, arg("output"),
-           "Output i has no gradient.");
-  nb::class_<BackwardContext>(m, "BackwardContext",
-                              "What a custom gradient reads: gradients of the outputs, and saved values.")
-      .def("grad", &BackwardContext::grad, arg("output") = 0, "Gradient of an output; zeros if it received none.")
-      .def("has_grad", &BackwardContext::has_grad, arg("output"), "Whether an output received a gradient.")
-      .def("saved", &BackwardContext::saved, arg("number"), "A saved value. Error (graph) if it was modified in place.")
-      .def("needs", &BackwardContext::needs, arg("input"), "Whether an input needs a gradient.")
-      .def_prop_ro("create_graph", &BackwardContext::create_graph,
-                   "Whether the gradient will itself be differentiated.");
+      .def(
+          "mark_non_differentiable",
+          [](const Forward& self, size_t output) { self.get().mark_non_differentiable(output); }, arg("output"),
+          "Output i has no gradient.");
+  nb::class_<Backward>(m, "BackwardContext",
+                       "What a custom gradient reads: gradients of the outputs, and saved values.")
+      .def(
+          "grad", [](const Backward& self, size_t output) { return self.get().grad(output); }, arg("output") = 0,
+          "Gradient of an output; zeros if it received none.")
+      .def(
+          "has_grad", [](const Backward& self, size_t output) { return self.get().has_grad(output); }, arg("output"),
+          "Whether an output received a gradient.")
+      .def(
+          "saved", [](const Backward& self, size_t number) { return self.get().saved(number); }, arg("number"),
+          "A saved value. Error (graph) if it was modified in place.")
+      .def(
+          "needs", [](const Backward& self, size_t input) { return self.get().needs(input); }, arg("input"),
+          "Whether an input needs a gradient.")
+      .def_prop_ro(
+          "create_graph", [](const Backward& self) { return self.get().create_graph(); },
+          "Whether the gradient will itself be differentiated.");
   m.def("custom", &custom_operation, arg("name"), arg("inputs"), arg("forward"), arg("backward"),
         "An operation with a gradient of your own, recorded as `name`: forward(context) computes the output or a tuple "
         "of\n"
@@ -144,9 +181,22 @@ void bind_transforms(nb::module_& m) {
       arg("function"), arg("inputs"),
       "Second derivatives of a scalar f(*inputs), for each pair of inputs; None where one is an integer or bool.");
   m.def(
-      "checkpoint", [](nb::callable f, const Tensors& inputs) { return checkpoint(function_of_tensors(f), inputs); },
+      "checkpoint",
+      [](nb::callable f, const Tensors& inputs) -> std::variant<Tensor, nb::tuple> {
+        const auto single = std::make_shared<bool>(false);
+        const auto function = [held = HeldObject(std::move(f)), single](const Tensors& in) {
+          const nb::gil_scoped_acquire gil;
+          const nb::object result = held.get()(*nb::cast(in));
+          *single = nb::isinstance<Tensor>(result);
+          return list_from(result, "function");
+        };
+        const Tensors outputs = checkpoint(function, inputs);
+        if (*single) return outputs.front();
+        return nb::tuple(nb::cast(outputs));
+      },
       arg("function"), arg("inputs"),
-      "f(*inputs) without keeping its intermediate values: the backward pass computes them again.");
+      "f(*inputs), a tensor or a tuple of tensors, without keeping its intermediate values: the backward pass computes "
+      "them again.");
 }
 
 }  // namespace

@@ -65,11 +65,20 @@ class HeldObject {
   std::shared_ptr<nb::object> object_;
 };
 
+/// What a function of Python returned, as a T. TypeError `function: must return a tensor, got tuple` if it is something
+/// else.
+template <class T>
+T returned(nb::handle value, const std::string& what, const std::string& function = "function") {
+  T result{};
+  if (nb::try_cast(value, result)) return result;
+  throw nb::type_error((function + ": must return " + what + ", got " + nb::type_name(value.type()).c_str()).c_str());
+}
+
 /// A function of several tensors, called as f(*inputs).
 inline std::function<Tensor(const Tensors&)> function_of_tensors(nb::callable function) {
   return [held = HeldObject(std::move(function))](const Tensors& inputs) {
     const nb::gil_scoped_acquire gil;
-    return nb::cast<Tensor>(held.get()(*nb::cast(inputs)));
+    return returned<Tensor>(held.get()(*nb::cast(inputs)), "a tensor");
   };
 }
 

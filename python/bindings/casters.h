@@ -99,6 +99,20 @@ struct late_caster {
   }
 };
 
+/// A list of tensors. A tensor is not one, although it is a sequence of its rows.
+template <class Entry>
+struct tensors_caster : list_caster<std::vector<Entry>, Entry> {
+  bool from_python(handle source, uint8_t flags, cleanup_list* cleanup) noexcept {
+    return !isinstance<tape::Tensor>(source) &&
+           list_caster<std::vector<Entry>, Entry>::from_python(source, flags, cleanup);
+  }
+};
+
+template <>
+struct type_caster<std::vector<tape::Tensor>> : tensors_caster<tape::Tensor> {};
+template <>
+struct type_caster<std::vector<std::optional<tape::Tensor>>> : tensors_caster<std::optional<tape::Tensor>> {};
+
 /// Sizes: a sequence of integers, or one; a tuple in Python.
 template <>
 struct type_caster<tape::Shape> : late_caster<tape::Shape> {

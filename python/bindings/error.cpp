@@ -73,6 +73,8 @@ void bind_error(nb::module_& m) {
       nb::python_error(*error.original).restore();
     } catch (const Error& error) {
       raise_in_python(error.what(), to_string(error.kind()), error.module_path());
+    } catch (const nb::cast_error&) {
+      PyErr_SetString(PyExc_TypeError, "a function returned a value of a wrong type, or an argument has one");
     } catch (const std::exception&) {
       throw;
     } catch (...) {

@@ -27,6 +27,15 @@ struct NewParameter : Tensor {
   using Tensor::Tensor;
 };
 
+/// A parameter of a module, of the same class, so that an assignment to an attribute of another module shares it.
+NewParameter parameter_object(const Tensor& parameter) { return NewParameter(parameter.ref()); }
+
+std::vector<NewParameter> parameter_objects(const Tensors& parameters) {
+  std::vector<NewParameter> objects;
+  for (const Tensor& parameter : parameters) objects.push_back(parameter_object(parameter));
+  return objects;
+}
+
 struct CallResult {
   nb::object value;
   Tensor output;  // that hooks may replace
@@ -127,9 +136,9 @@ nb::object child_of(nb::handle self, const Module& module, const std::string& na
 /// Parameters, buffers and children of layers written in C++; Python's own attributes are found before.
 nb::object get_attribute(nb::handle self, const std::string& name) {
   auto& module = nb::cast<Module&>(self);
-  const Tensor* tensor = module.parameter(name);
-  if (!tensor) tensor = module.buffer(name);
-  if (tensor) return tensor->defined() ? nb::cast(*tensor) : nb::none();
+  if (const Tensor* const parameter = module.parameter(name))
+    return parameter->defined() ? nb::cast(parameter_object(*parameter)) : nb::none();
+  if (const Tensor* const buffer = module.buffer(name)) return buffer->defined() ? nb::cast(*buffer) : nb::none();
   if (nb::object child = child_of(self, module, name)) return child;
   throw nb::attribute_error(
       fmt::format("'{}' object has no attribute '{}'", nb::cast<std::string>(self.type().attr("__name__")), name)
@@ -184,6 +193,7 @@ void set_attribute(nb::handle self, nb::str key, nb::handle value) {
       return;
     }
   }
+  if (const Tensor* const own = module.parameter(name); parameter && own && own->is(nb::cast<Tensor&>(value))) return;
   check_part(module, name, value);
   if (Tensor* const own = module.parameter(name); parameter && own && module.is_member(name)) {
     auto& given = nb::cast<Tensor&>(value);
@@ -264,32 +274,38 @@ void bind_hooks(ModuleClass& type) {
   type.def(
       "register_forward_pre_hook",
       [](Module& self, nb::callable hook) {
-        const auto kept = nb::cast<std::function<std::optional<Tensors>(nb::object, const Tensors&)>>(hook);
+        using Returned = std::optional<std::variant<Tensor, Tensors>>;
+        const auto kept = nb::cast<std::function<Returned(nb::object, const Tensors&)>>(hook);
         return self.register_forward_pre_hook([kept](Module& module, const Tensors& inputs) {
           const nb::gil_scoped_acquire gil;
-          return call_hook(kept, "a list of tensors", nb::cast(&module, nb::rv_policy::reference), inputs)
-              .value_or(Tensors());
+          const auto given =
+              call_hook(kept, "a tensor, a list of tensors", nb::cast(&module, nb::rv_policy::reference), inputs);
+          if (!given) return Tensors();
+          const auto* const tensor = std::get_if<Tensor>(&*given);
+          return tensor ? Tensors{*tensor} : std::get<Tensors>(*given);
         });
       },
       arg("hook"),
-      "Calls hook(module, inputs) before the module runs; a list of tensors that it returns replaces the inputs. "
-      "Returns an id.");
+      "Calls hook(module, inputs) before the module runs; a tensor or a list of tensors that it returns replaces the "
+      "inputs. Returns an id.");
   type.def(
       "register_backward_hook",
       [](Module& self, nb::callable hook) {
         using Gradients = std::vector<std::optional<Tensor>>;
-        const auto kept =
-            nb::cast<std::function<std::optional<Gradients>(nb::object, const Gradients&, const Tensor&)>>(hook);
+        using Returned = std::optional<std::variant<Tensor, Gradients>>;
+        const auto kept = nb::cast<std::function<Returned(nb::object, const Gradients&, const Tensor&)>>(hook);
         self.keep_for_backward([module = &self] { return held(module); });
         return self.register_backward_hook([kept](Module& module, const Tensors& inputs, const Tensor& output) {
           const nb::gil_scoped_acquire gil;
           Gradients given;
           for (const Tensor& gradient : inputs)
             given.push_back(gradient.defined() ? std::optional(gradient) : std::nullopt);
+          const auto replaced = call_hook(kept, "a tensor, a list of gradients",
+                                          nb::cast(&module, nb::rv_policy::reference), given, output);
+          if (!replaced) return Tensors();
+          if (const auto* const tensor = std::get_if<Tensor>(&*replaced)) return Tensors{*tensor};
           Tensors result;
-          if (const auto returned =
-                  call_hook(kept, "a list of gradients", nb::cast(&module, nb::rv_policy::reference), given, output))
-            for (const auto& gradient : *returned) result.push_back(gradient.value_or(Tensor()));
+          for (const auto& gradient : std::get<Gradients>(*replaced)) result.push_back(gradient.value_or(Tensor()));
           return result;
         });
       },
@@ -309,7 +325,12 @@ void bind_module(nb::module_& m) {
             new (self) NewParameter(values.detach().ref());
             if (requires_grad) self->requires_grad_(true);
           },
-          arg("values"), nb::kw_only(), arg("requires_grad") = true);
+          arg("values"), nb::kw_only(), arg("requires_grad") = true)
+      .def("__deepcopy__", [](const NewParameter& self, nb::handle) {
+        NewParameter copy = parameter_object(self.detach().clone());
+        copy.requires_grad_(self.requires_grad());
+        return copy;
+      });
   ModuleClass type(m, "Module", nb::dynamic_attr(),
                    "Base class of layers and models. In a class of your own, assign Parameters and modules to "
                    "attributes in __init__ (after\n"
@@ -327,9 +348,21 @@ void bind_module(nb::module_& m) {
           "load_state_dict(model.state_dict()), or save() and load()",
           self.type_name());
   });
-  type.def("named_parameters", &Module::named_parameters, "Pairs (name, parameter) of the module and its children.");
-  type.def("parameters", &Module::parameters, "The parameters, in the order of named_parameters().");
-  type.def("trainable_parameters", &Module::trainable_parameters, "The parameters that require gradients.");
+  type.def(
+      "named_parameters",
+      [](const Module& self) {
+        std::vector<std::pair<std::string, NewParameter>> named;
+        for (const NamedTensor& found : self.named_parameters())
+          named.emplace_back(found.name, parameter_object(found.tensor));
+        return named;
+      },
+      "Pairs (name, parameter) of the module and its children.");
+  type.def(
+      "parameters", [](const Module& self) { return parameter_objects(self.parameters()); },
+      "The parameters, in the order of named_parameters().");
+  type.def(
+      "trainable_parameters", [](const Module& self) { return parameter_objects(self.trainable_parameters()); },
+      "The parameters that require gradients.");
   type.def("named_buffers", &Module::named_buffers, "Pairs (name, buffer) of the module and its children.");
   type.def(
       "named_modules", [](nb::handle self) { return named_objects(self, nb::cast<Module&>(self).named_modules()); },
@@ -349,8 +382,15 @@ void bind_module(nb::module_& m) {
       arg("name"), arg("value"), nb::kw_only(), arg("persistent") = true,
       "Adds a tensor that is not trained; part of state_dict() if persistent.");
   type.def(
-      "add_module", [](nb::handle self, const nb::str& name, nb::handle child) { nb::setattr(self, name, child); },
-      arg("name"), arg("module"), "Adds a child under a name that need not be an identifier, such as '0'.");
+      "add_module",
+      [](nb::handle self, const nb::str& name, nb::handle child) {
+        if (!nb::isinstance<Module>(child))
+          throw nb::type_error(fmt::format("add_module: \"{}\" must be a module, got {}", name.c_str(),
+                                           nb::type_name(child.type()).c_str())
+                                   .c_str());
+        nb::setattr(self, name, child);
+      },
+      arg("name"), arg("module").none(), "Adds a child under a name that need not be an identifier, such as '0'.");
   type.def(
       "train",
       [](nb::handle self, bool mode) {

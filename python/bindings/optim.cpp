@@ -43,8 +43,15 @@ void bind_optimizer(nb::module_& m) {
            "Copies a state in. Error (format) lists all that does not fit.");
   nb::class_<Schedule>(m, "Schedule",
                        "Sets an optimizer's lr before each of its steps, with a formula of the step, counted from 1.")
-      .def(nb::init<Optimizer&, std::function<double(int64_t)>>(), arg("optimizer"), arg("formula"),
-           nb::keep_alive<1, 2>())
+      .def(
+          "__init__",
+          [](Schedule* self, Optimizer& optimizer, nb::callable formula) {
+            new (self) Schedule(optimizer, [held = HeldObject(std::move(formula))](int64_t step) {
+              const nb::gil_scoped_acquire gil;
+              return returned<double>(held.get()(step), "the lr", "formula");
+            });
+          },
+          arg("optimizer"), arg("formula"), nb::keep_alive<1, 2>())
       .def("step", &Schedule::step, "Sets the lr of the optimizer's next step; call it after the optimizer's step().")
       .def_prop_rw("last_step", &Schedule::last_step, &Schedule::set_last_step,
                    "Number of steps done: the only state to save.")

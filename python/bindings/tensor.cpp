@@ -136,6 +136,19 @@ void bind_operators(nb::class_<Tensor>& tensor) {
       "__neg__", [](const Tensor& x) { return -x; }, nb::is_operator(), release);
   tensor.def(
       "__abs__", [](const Tensor& x) { return abs(x); }, nb::is_operator(), release);
+  // Without these, Python would compare identities.
+  for (const char* const name : {"__eq__", "__ne__"})
+    tensor.def(
+        name,
+        [](const Tensor&, nb::handle other) -> nb::object {
+          if (nb::hasattr(other, "__array__") || nb::hasattr(other, "__dlpack__"))
+            throw nb::type_error(("a Tensor cannot be compared with a " +
+                                  std::string(nb::type_name(other.type()).c_str()) +
+                                  "; make a tensor of it with tape.tensor()")
+                                     .c_str());
+          return nb::not_implemented();
+        },
+        arg("other").none());
   tensor.def("__hash__", [](const Tensor& x) { return std::hash<const void*>()(x.ref().get()); });
 }
 
@@ -198,8 +211,13 @@ void bind_gradients(nb::class_<Tensor>& tensor) {
   tensor.def(
       "register_hook",
       [](Tensor& self, std::function<std::optional<Tensor>(const Tensor&)> hook) {
-        return self.register_hook(
-            [hook = std::move(hook)](const Tensor& gradient) { return hook(gradient).value_or(Tensor()); });
+        return self.register_hook([hook = std::move(hook)](const Tensor& gradient) {
+          try {
+            return hook(gradient).value_or(Tensor());
+          } catch (const nb::cast_error&) {
+            raise(ErrorKind::config, "hook: must return a tensor, or None");
+          }
+        });
       },
       arg("hook"),
       "Calls hook(gradient) in each backward pass; a tensor that it returns replaces the gradient. Returns an id for "
@@ -266,8 +284,9 @@ void bind_tensor(nb::class_<Tensor>& tensor) {
     return self.item<int64_t>();
   });
   tensor.def("__format__", [](const Tensor& self, const std::string& spec) {
-    const nb::object text = spec.empty() || self.rank() > 0 ? nb::str(nb::cast(self)) : nb::cast(self.item());
-    return nb::module_::import_("builtins").attr("format")(text, spec);
+    const nb::object object = nb::cast(self);
+    const nb::object value = spec.empty() || self.rank() > 0 ? nb::str(object) : object.attr("item")();
+    return nb::module_::import_("builtins").attr("format")(value, spec);
   });
   tensor.def("__repr__", [](const Tensor& self) { return to_string(self); });
   tensor.def(

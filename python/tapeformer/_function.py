@@ -74,15 +74,18 @@ class Function:
             given = list(arguments)
             for i, tensor in zip(tensors, context.inputs):
                 given[i] = tensor
-            result = cls.forward(ctx, *given)
+            try:
+                result = cls.forward(ctx, *given)
+            finally:
+                ctx._forward = None
+            outputs = result if isinstance(result, (tuple, list)) else [result]
+            _check_types(f"{cls.__name__}.forward", outputs, _tapeformer.Tensor, "a tensor or a tuple of tensors")
             context.save([tensor for tensor in ctx._to_save if tensor is not None])
             ctx._to_save = [tensor is not None or None for tensor in ctx._to_save]  # the tape keeps them
             for output in ctx._non_differentiable:
                 context.mark_non_differentiable(output)
-            outputs = [result] if isinstance(result, _tapeformer.Tensor) else list(result)
             marked = ctx._non_differentiable
             counts["differentiable"] = sum(y.dtype.is_floating and i not in marked for i, y in enumerate(outputs))
-            ctx._forward = None
             return result
 
         def backward(context):
@@ -96,6 +99,13 @@ class Function:
                 raise ValueError(
                     f"{cls.__name__}.backward: returned {len(results)} gradients for {ctx._arguments} arguments of forward()"
                 )
+            _check_types(f"{cls.__name__}.backward", results, (_tapeformer.Tensor, type(None)), "tensors or None")
             return [results[i] for i in tensors]
 
         return _tapeformer.custom(cls.__name__, [arguments[i] for i in tensors], forward, backward)
+
+
+def _check_types(function, values, allowed, what):
+    for value in values:
+        if not isinstance(value, allowed):
+            raise TypeError(f"{function}: must return {what}, got {type(value).__name__}")

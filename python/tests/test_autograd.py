@@ -396,3 +396,85 @@ def test_index_put_carries_gradients():
     assert y.tolist() == [1, 5, 3]
     (y * y).sum().backward()
     assert (x.grad.tolist(), values.grad.tolist()) == ([2, 0, 6], [10])
+
+
+def test_a_tensor_is_not_a_list_of_its_rows():
+    w = tape.ones((1, 2), requires_grad=True)
+    (w * w).sum().backward()
+    for call in (
+        lambda: tape.optim.clip_grad_norm(w, 1.0),
+        lambda: tape.jacobian(lambda x: x * x, w),
+        lambda: tape.checkpoint(lambda x: x * x, w),
+        lambda: tape.jvp(lambda x: x * x, [w], w),
+        lambda: tape.cat(w, 0),
+    ):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            call()
+
+
+def test_functions_that_return_other_types():
+    x = leaf(1.0, 2.0)
+    for transform in (
+        lambda f: tape.jacobian(f, [x]),
+        lambda f: tape.hessian(f, [x]),
+        lambda f: tape.vjp(f, [x]),
+        lambda f: tape.jvp(f, [x], [x]),
+        lambda f: tape.hvp(f, [x], [x]),
+    ):
+        with pytest.raises(TypeError, match="function: must return a tensor, got tuple"):
+            transform(lambda x: (x, x))
+    with pytest.raises(TypeError, match="function: must return a tensor or a tuple of tensors, got NoneType"):
+        tape.checkpoint(lambda x: None, [x])
+    y = x * 2
+    y.register_hook(lambda gradient: "text")
+    with pytest.raises(tape.Error, match="hook: must return a tensor, or None"):
+        y.sum().backward()
+    with pytest.raises(TypeError, match="forward of 'twice': must return a tensor or a tuple of tensors, got float"):
+        tape.custom("twice", [x], lambda context: 2.0, lambda context: None)
+    y = tape.custom("twice", [x], lambda context: context.inputs[0] * 2, lambda context: 2.0)
+    with pytest.raises(TypeError, match="backward of 'twice': must return tensors or None, got float"):
+        y.sum().backward()
+
+
+def test_a_function_of_ones_own_that_returns_other_types():
+    class Given(tape.Function):
+        @staticmethod
+        def forward(ctx, x, output, gradient):
+            ctx.gradient = gradient
+            return x * 2 if output is x else output
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return ctx.gradient, None, None
+
+    x = leaf(1.0, 2.0)
+    for output, name in ((None, "NoneType"), (2.0, "float"), ((x, None), "NoneType")):
+        with pytest.raises(TypeError, match=f"Given.forward: must return a tensor or a tuple of tensors, got {name}"):
+            Given.apply(x, output, None)
+    with pytest.raises(TypeError, match="Given.backward: must return tensors or None, got float"):
+        Given.apply(x, x, 2.0).sum().backward()
+
+
+def test_a_context_is_not_used_after_its_call():
+    kept, x = [], leaf(1.0, 2.0)
+
+    def forward(context):
+        kept.append(context)
+        return context.inputs[0] * 2
+
+    def backward(context):
+        kept.append(context)
+        return context.grad() * 2
+
+    tape.custom("twice", [x], forward, backward).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    for use in (lambda: kept[0].inputs, lambda: kept[0].needs(0), lambda: kept[1].grad(), lambda: kept[1].saved(0)):
+        with pytest.raises(tape.Error, match="a context can be used only while the function runs that received it"):
+            use()
+
+
+def test_checkpoint_of_several_outputs():
+    x = leaf(1.0, 2.0)
+    squares, cubes = tape.checkpoint(lambda x: (x * x, x**3), [x])
+    (squares + cubes).sum().backward()
+    assert x.grad.tolist() == [5, 16]

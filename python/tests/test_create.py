@@ -254,3 +254,17 @@ def test_indices_of_one_element_keep_their_axis():
     assert x[tape.tensor(1)].shape == (2,)
     torch = pytest.importorskip("torch")
     assert x[torch.tensor([1])].shape == (1, 2)
+
+
+def test_arrays_are_not_compared_by_identity():
+    x = tape.tensor([1.0, 2.0])
+    array = np.array([1.0, 2.0])
+    for compare in (lambda: x == array, lambda: array == x, lambda: x != array):
+        with pytest.raises(TypeError, match="cannot be compared with a ndarray; make a tensor of it"):
+            compare()
+    assert (x == tape.tensor(array).float()).tolist() == [True, True]
+    assert (x == None) is False and (x != "text") is True  # noqa: E711
+
+
+def test_numbers_are_formatted_as_in_python():
+    assert f"{tape.tensor(7):3d}|{tape.tensor(1.5):.2f}|{tape.tensor(2**60 + 1):d}" == f"  7|1.50|{2**60 + 1}"

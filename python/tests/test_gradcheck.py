@@ -394,3 +394,10 @@ def test_errors_of_torch():
         tape.gradcheck(torch.tanh, torch.randn(2), shadow=torch.tanh)
     with pytest.raises(RuntimeError, match="mat1 and mat2"):
         tape.gradcheck(torch.nn.Linear(2, 2), torch.randn(2, 3))
+
+
+def test_a_check_of_no_gradients_is_refused():
+    embedding = tape.nn.Embedding(5, 3).to(tape.f64)
+    for f in (lambda ids: embedding(ids), embedding.freeze() or embedding):
+        with pytest.raises(tape.Error, match="gradcheck: there is no gradient to check"):
+            tape.gradcheck(f, [tape.tensor([1, 2])])

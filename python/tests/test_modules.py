@@ -182,7 +182,7 @@ def test_assignment_replaces_and_deletes():
     layer.scale = nn.Parameter(tape.zeros((4,)))
     assert layer(tape.ones((1, 4))).abs().sum().item() == 0
     layer.gate = nn.Linear(4, 4)
-    assert [name for name, _ in layer.named_parameters()][-3:] == ["scale", "gate.weight", "gate.bias"]
+    assert [name for name, _ in layer.named_parameters()][-3:] == ["gate.weight", "gate.bias", "scale"]
     with pytest.raises(tape.Error, match='"scale" is a parameter'):
         layer.scale = tape.ones((4,))
     del layer.gate
@@ -425,3 +425,74 @@ def test_errors_of_a_program():
     with pytest.raises(tape.Error, match="too long") as error:
         Refusing()(tape.ones((1,)))
     assert error.value.kind == "config"
+
+
+def test_a_replaced_module_keeps_its_place():
+    net = nn.Module()
+    net.a, net.b = nn.Linear(2, 3), nn.Linear(3, 4)
+    net.a = nn.Linear(2, 3, bias=False)
+    assert [name for name, _ in net.named_parameters()] == ["a.weight", "b.weight", "b.bias"]
+    layers = nn.ModuleList([nn.Linear(1, 2), nn.Linear(2, 3), nn.Linear(3, 4)])
+    setattr(layers, "0", nn.Linear(1, 2))
+    assert [layer.weight.shape for layer in layers] == [(2, 1), (3, 2), (4, 3)]
+    parts = nn.ModuleDict({"a": nn.Linear(1, 2), "b": nn.Linear(2, 3)})
+    parts["a"] = nn.Identity()
+    assert parts.keys() == ["a", "b"]
+
+
+def test_sequential_runs_what_replaced_a_step():
+    net = nn.Sequential(nn.Linear(1, 2), tape.relu, nn.Linear(2, 3))
+    x = tape.ones((1, 1))
+    for name, module in net.named_children():
+        setattr(net, name, nn.Linear(*module.weight.shape[::-1], bias=False))
+    assert net(x).tolist() == net[2](net[0](x).relu()).tolist()
+    net(x).sum().backward()
+    assert all(parameter.grad is not None for parameter in net.parameters())
+    setattr(net, "1", tape.tanh)
+    assert net(x).tolist() == net[2](net[0](x).tanh()).tolist()
+    delattr(net, "1")
+    with pytest.raises(tape.Error, match="Sequential: step 1 was removed"):
+        net(x)
+
+
+def test_steps_and_children_of_other_types_are_refused():
+    for steps in ([nn.Linear(1, 1)], 3, "text", None):
+        with pytest.raises(TypeError, match="Sequential: takes modules and functions of one tensor, got"):
+            nn.Sequential(steps)
+    with pytest.raises(TypeError, match="Sequential: step 0: must return a tensor, got int"):
+        nn.Sequential(lambda x: 3)(tape.ones((1,)))
+    for other, name in ((tape.relu, "nanobind.nb_func"), (None, "NoneType")):
+        with pytest.raises(TypeError, match=f'add_module: "1" must be a module, got {name}'):
+            nn.ModuleList([nn.Linear(1, 1), other])
+
+
+def test_a_parameter_of_another_module_is_shared_by_a_new_attribute():
+    class Head(nn.Module):
+        def __init__(self, weight):
+            super().__init__()
+            self.weight = weight
+
+        def forward(self, x):
+            return x @ self.weight
+
+    layer = nn.Linear(2, 2)
+    head = Head(layer.weight)
+    assert isinstance(layer.weight, nn.Parameter) and isinstance(layer.parameters()[0], nn.Parameter)
+    assert [name for name, _ in head.named_parameters()] == ["weight"]
+    head(tape.ones((1, 2))).sum().backward()
+    assert layer.weight.grad.tolist() == [[1, 1], [1, 1]]
+    copied = Head(copy.deepcopy(layer.weight))
+    assert len(copied.parameters()) == 1 and not copied.weight.shares_storage(layer.weight)
+    layer.freeze()
+    assert not Head(layer.weight).weight.requires_grad
+
+
+def test_hooks_return_one_tensor_or_a_list():
+    layer = nn.Linear(2, 2, bias=False)
+    x = tape.ones((1, 2), requires_grad=True)
+    hook = layer.register_forward_pre_hook(lambda module, inputs: inputs[0] * 0)
+    assert layer(x).tolist() == [[0, 0]]
+    layer.remove_hook(hook)
+    layer.register_backward_hook(lambda module, given, output: given[0] * 0 + 5)
+    layer(x).sum().backward()
+    assert x.grad.tolist() == [[5, 5]]

@@ -133,3 +133,10 @@ def test_settings_of_a_group_that_are_not_given_remain():
     w.grad = tape.zeros((1,))
     optimizer.step()
     assert w.item() == pytest.approx(0.95)
+
+
+def test_a_formula_must_return_a_number():
+    adam = optim.Adam([tape.ones((1,), requires_grad=True)])
+    for lr, name in (("text", "str"), (None, "NoneType")):
+        with pytest.raises(TypeError, match=f"formula: must return the lr, got {name}"):
+            optim.Schedule(adam, lambda step: lr)

@@ -151,6 +151,7 @@ TEST(Lora, RefusesInvalidRanksAndScalesAndTakenOrMergedNames) {
   EXPECT_TAPE_ERROR(layer.add_adapter("a", {.rank = 0}), ErrorKind::config, "Lora: rank must be at least 1, got 0");
   EXPECT_TAPE_ERROR(layer.add_adapter("a", {.alpha = 0}), ErrorKind::config,
                     "Lora: alpha must be greater than 0, got 0");
+  EXPECT_TAPE_ERROR(Lora(zeros({2, 3, 4}), {}), ErrorKind::shape, "Lora: the weight must be [out, in], got [2, 3, 4]");
   EXPECT_TAPE_ERROR(layer.add_adapter("a.b"), ErrorKind::config,
                     "add_adapter: \"a.b\" is not a valid adapter name: it is empty or contains a dot");
   EXPECT_EQ(layer.adapter_names().size(), 0U);

@@ -349,5 +349,27 @@ TEST(Gradcheck, RefusesAnUndefinedOrChangingResult) {
                     "gradcheck: the function returned [] first and [2] now");
 }
 
+TEST(Gradcheck, ChecksAFunctionOfGradients) {
+  const auto penalty = [](const Tensors& in) {
+    const Tensor first = grad({sum(pow(in[0], 3) * in[1])}, {in[0]}, {.create_graph = true})[0];
+    return sum(square(first));
+  };
+  EXPECT_TRUE(gradients_match(gradcheck(penalty, {sample_normal({3}), sample_normal({3}, 2)})));
+  EXPECT_TRUE(gradients_match(gradcheck(penalty, {sample_normal({3}).to(f32), sample_normal({3}, 2).to(f32)})));
+  const auto cut = [](const Tensors& in) {  // without create_graph
+    const Tensor y = sum(pow(in[0], 3));
+    return sum(grad({y}, {in[0]}, {.retain_graph = true})[0]) + y;
+  };
+  EXPECT_FALSE(gradcheck(cut, {sample_normal({3})}).ok());
+}
+
+TEST(Gradcheck, RefusesToCheckNothing) {
+  const std::string message =
+      "gradcheck: there is no gradient to check: no input is floating, and no parameter requires gradients";
+  const auto f = [](const Tensors&) { return ones({2}, f64); };
+  EXPECT_TAPE_ERROR(gradcheck(f, {}), ErrorKind::config, message);
+  EXPECT_TAPE_ERROR(gradcheck(f, {tensor({1, 2}, i64)}), ErrorKind::config, message);
+}
+
 }  // namespace
 }  // namespace tape

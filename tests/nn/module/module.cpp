@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/product/packed_weight.h"
 #include "autograd/tape/tape.h"
@@ -99,7 +100,21 @@ TEST(Module, RefusesInvalidAndDuplicateNames) {
 TEST(Module, SavesParametersAndPersistentBuffers) {
   Small model;
   EXPECT_EQ(names_of(model.state_dict()), (Names{"count", "first.bias", "first.weight", "scale", "seen"}));
-  EXPECT_TRUE(model.state_dict().at("scale").is(model.scale));
+  const StateDict state = model.state_dict();
+  EXPECT_EQ(state.at("scale").raw(), model.scale.raw());
+  EXPECT_FALSE(state.at("scale").requires_grad());
+  EXPECT_TRUE(model.scale.requires_grad());
+}
+
+TEST(Module, AveragesOfStateDictsRecordNothing) {
+  Small model;
+  StateDict average = model.state_dict();
+  for (auto& [name, tensor] : average) tensor = tensor.clone();
+  for (int step = 0; step < 3; ++step)
+    for (auto& [name, tensor] : model.state_dict())
+      if (is_floating(tensor.dtype())) average[name] = 0.9 * average[name] + 0.1 * tensor;
+  EXPECT_FALSE(average.at("scale").requires_grad());
+  EXPECT_TRUE(allclose(average.at("scale"), model.scale.detach()));
 }
 
 TEST(Module, LoadsAStateDict) {

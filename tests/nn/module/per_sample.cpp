@@ -169,6 +169,36 @@ TEST(PerSampleGradients, OmitFrozenParametersAndThePaddingRow) {
                   .empty());
 }
 
+struct Projection : Module {
+  explicit Projection(const Shape& shape) : weight(this, "weight", sample_normal(shape)) {}
+  Parameter weight;
+};
+
+TEST(PerSampleGradients, AreRightForMatricesWhoseGradientHasTheShapeOfTheOutput) {
+  Projection whole({4, 4}), stacked({2, 4, 3});
+  const Tensor x = sample_normal({4, 2, 4}, 2);
+  expect_equals_single_backwards(whole,
+                                 [&](const Tensors& in) {
+                                   return loss_of(einsum("btc,cd->btd", {in[0], whole.weight}));
+                                 },
+                                 {x});
+  expect_equals_single_backwards(whole,
+                                 [&](const Tensors& in) {
+                                   return loss_of(einsum("btc,cd->btd", {in[0], whole.weight}));
+                                 },
+                                 {sample_normal({2, 2, 4}, 3)});
+  expect_equals_single_backwards(
+      stacked,
+      [&](const Tensors& in) {
+        return loss_of(permute(matmul(permute(in[0], {1, 0, 2}), stacked.weight), {1, 0, 2}));
+      },
+      {x});
+  Projection table({4, 3});
+  expect_equals_single_backwards(table,
+                                 [&](const Tensors& in) { return loss_of(index_select(table.weight, 0, in[0])); },
+                                 {tensor({3, 1, 1, 0}, i64)});
+}
+
 TEST(PerSampleGradients, RefuseSamplesThatInfluenceEachOther) {
   manual_seed(6);
   Linear layer(3, 2);

@@ -60,6 +60,33 @@ TEST(Registration, UnregisteringReleasesThePart) {
                     "unregister: \"bias\" is a member of the C++ class Linear and cannot be replaced or removed");
 }
 
+TEST(Registration, APartTakesThePlaceOfAnUnregisteredOneOfItsName) {
+  Empty module;
+  module.register_module("first", std::make_shared<Linear>(1, 2));
+  module.register_parameter("second", ones({3}));
+  module.unregister("first");
+  EXPECT_FALSE(module.is_member("first"));
+  EXPECT_TAPE_ERROR(module.unregister("first"), ErrorKind::config, "unregister: Empty has no part \"first\"");
+  module.register_parameter("first", ones({4}));
+  const auto parameters = module.named_parameters();
+  ASSERT_EQ(parameters.size(), 2u);
+  EXPECT_EQ(parameters[0].name, "first");
+  EXPECT_EQ(parameters[0].tensor.shape(), Shape({4}));
+  module.unregister("first");
+  module.register_buffer("first", ones({5}), Persistent::yes);
+  EXPECT_EQ(module.named_buffers()[0].name, "first");
+}
+
+TEST(Registration, ASequentialListsWhatReplacedAModule) {
+  Sequential net;
+  net.add(std::make_shared<Linear>(2, 3), relu);
+  net.unregister("0");
+  EXPECT_TAPE_ERROR(net.at<Linear>(0), ErrorKind::config, "Sequential: position 0 does not hold a module of this type");
+  const auto other = std::make_shared<Linear>(2, 3);
+  net.register_module("0", other);
+  EXPECT_EQ(&net.at<Linear>(0), other.get());
+}
+
 TEST(Registration, ANameIsTakenOnce) {
   Empty module;
   module.register_parameter("weight", ones({2}));

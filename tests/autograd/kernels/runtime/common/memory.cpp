@@ -15,7 +15,9 @@ TEST(ScratchMemory, IsAlignedAndReused) {
   std::memset(first, 1, 1000);
   release_scratch(first);
   void* again = acquire_scratch(900);
-  if (!kAddressSanitizer) EXPECT_EQ(again, first);
+  if (!kAddressSanitizer) {
+    EXPECT_EQ(again, first);
+  }
   void* other = acquire_scratch(900);
   EXPECT_NE(other, again);
   release_scratch(other);

@@ -18,6 +18,8 @@ def interrupted(folder, program, ready):
     folder.mkdir(exist_ok=True)
     (folder / "corpus.txt").write_text(CORPUS)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    # A shell that runs the tests in the background ignores the signal, which programs inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     run = subprocess.Popen(
         [sys.executable, "-c", "import tapeformer as tape\n" + program],
         cwd=folder,

@@ -53,8 +53,11 @@ class Tensor {
   Tensor() = default;
   /// A handle of an existing tensor; null makes an undefined one.
   explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
+  /// A handle of the same tensor; one that was moved from is undefined.
+  /// @{
   Tensor(const Tensor&) = default;
   Tensor(Tensor&&) = default;
+  /// @}
   /// Lets this handle refer to another tensor. Not for temporaries: x[0] = y would leave x as it is; write
   /// x[0].copy_(y).
   /// @{

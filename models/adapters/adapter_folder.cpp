@@ -245,14 +245,14 @@ void save_adapter(const std::string& folder, const AnyModel& model, const std::s
 }
 
 void check_merged(const nn::Module& model, const std::string& folder) {
-  const auto* const linear = dynamic_cast<const nn::Linear*>(&model);
-  for (const auto& [name, child] : model.named_children()) {
-    const auto* const adapter = linear && !linear->is_merged() ? dynamic_cast<const nn::Lora*>(child) : nullptr;
-    if (adapter && adapter->active)
-      raise(ErrorKind::config,
-            "{}: the adapter \"{}\" is not merged, and save() writes no adapters; use nn::merge_adapters or "
-            "models::save_adapter",
-            folder, name.substr(name.find('.') + 1));
+  for (const auto& [path, child] : model.named_children()) {
+    if (auto* const linear = dynamic_cast<nn::Linear*>(child); linear && !linear->is_merged())
+      for (const std::string& name : linear->adapter_names())
+        if (linear->adapter(name)->active)
+          raise(ErrorKind::config,
+                "{}: the adapter \"{}\" is not merged, and save() writes no adapters; use nn::merge_adapters or "
+                "models::save_adapter",
+                folder, name);
     check_merged(*child, folder);
   }
 }

@@ -140,6 +140,7 @@ StateDict Module::state_dict() const {
 
 LoadReport Module::load_state_dict(const StateDict& state, const LoadOptions& options) {
   StateDict own = state_dict();
+  // With the module's own handles, which are equal where tensors are tied.
   for (const NamedTensor& named : named_parameters()) own[named.name] = named.tensor;
   for (const NamedTensor& named : named_buffers())
     if (const auto found = own.find(named.name); found != own.end()) found->second = named.tensor;

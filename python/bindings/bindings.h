@@ -74,6 +74,16 @@ T returned(nb::handle value, const std::string& what, const std::string& functio
   throw nb::type_error((function + ": must return " + what + ", got " + nb::type_name(value.type()).c_str()).c_str());
 }
 
+/// Calls a hook of Python.
+template <class Hook, class... A>
+auto call_hook(const Hook& hook, const char* returns, const A&... arguments) {
+  try {
+    return hook(arguments...);
+  } catch (const nb::cast_error&) {
+    raise(ErrorKind::config, "hook: must return {}, or None", returns);
+  }
+}
+
 /// A function of several tensors, called as f(*inputs).
 inline std::function<Tensor(const Tensors&)> function_of_tensors(nb::callable function) {
   return [held = HeldObject(std::move(function))](const Tensors& inputs) {

@@ -51,16 +51,6 @@ nb::object replaced(nb::handle value, const Tensors& tensors, size_t& next) {
   return nb::cast<Tensor>(value).is(tensor) ? nb::borrow(value) : nb::cast(tensor);
 }
 
-/// Calls a hook of Python.
-template <class Hook, class... A>
-auto call_hook(const Hook& hook, const char* returns, const A&... arguments) {
-  try {
-    return hook(arguments...);
-  } catch (const nb::cast_error&) {
-    raise(ErrorKind::config, "hook: must return {}, or None", returns);
-  }
-}
-
 /// Holds the object of Python that a module is, if it is one.
 std::shared_ptr<const void> held(Module* module) {
   const nb::gil_scoped_acquire gil;

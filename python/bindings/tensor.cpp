@@ -212,11 +212,7 @@ void bind_gradients(nb::class_<Tensor>& tensor) {
       "register_hook",
       [](Tensor& self, std::function<std::optional<Tensor>(const Tensor&)> hook) {
         return self.register_hook([hook = std::move(hook)](const Tensor& gradient) {
-          try {
-            return hook(gradient).value_or(Tensor());
-          } catch (const nb::cast_error&) {
-            raise(ErrorKind::config, "hook: must return a tensor, or None");
-          }
+          return call_hook(hook, "a tensor", gradient).value_or(Tensor());
         });
       },
       arg("hook"),

@@ -40,14 +40,11 @@ struct UpdatesByDtype {
     else
       return doubles;
   }
-  /// Calls run(count, updates) for each dtype, the one with more updates first: it allocates the most working memory,
-  /// so that the second call cannot fail after the first has changed parameters.
+  /// Calls run(count, updates) for each dtype.
   template <class Run>
   void run(const Run& run) const {
-    const auto few = [&] { run(std::ssize(doubles), doubles.data()); };
-    if (singles.size() < doubles.size()) few();
     run(std::ssize(singles), singles.data());
-    if (singles.size() >= doubles.size()) few();
+    run(std::ssize(doubles), doubles.data());
   }
 };
 

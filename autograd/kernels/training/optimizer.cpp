@@ -56,23 +56,29 @@ void sgd_part(const SgdStep& step, T scale, const SgdUpdate<T>& u, int64_t begin
   }
 }
 
+/// Parameters whose chunks are distributed together.
+constexpr int64_t kBatch = 256;
+
 /// Calls part(update, begin, end) for chunks of the values of each parameter; does nothing if a check has failed.
+/// Allocates nothing: a failure would leave some parameters changed.
 template <class Update, class Part>
 TAPE_INLINE void for_updates(const GradientState& gradients, int64_t count, const Update* updates, const Part& part) {
   if (gradients.failed && gradients.failed->check) return;
-  // Chunks are numbered across all parameters; first[i] is the first chunk of parameter i.
-  Scratch<int64_t> first(count + 1);
-  first[0] = 0;
-  for (int64_t i = 0; i < count; ++i) first[i + 1] = first[i] + ceil_div(updates[i].n, kChunk);
-  for_tasks(first[count], first[count] > 2, [&](int64_t chunk) {
-    int64_t low = 0, high = count;  // first[low] <= chunk < first[high]
-    while (high - low > 1) {
-      const int64_t middle = (low + high) / 2;
-      (first[middle] <= chunk ? low : high) = middle;
-    }
-    const int64_t begin = (chunk - first[low]) * kChunk;
-    part(updates[low], begin, smaller(updates[low].n, begin + kChunk));
-  });
+  for (; count > 0; count -= kBatch, updates += kBatch) {
+    const int64_t parameters = smaller(count, kBatch);
+    // Chunks are numbered across all parameters; first[i] is the first chunk of parameter i.
+    int64_t first[kBatch + 1] = {0};
+    for (int64_t i = 0; i < parameters; ++i) first[i + 1] = first[i] + ceil_div(updates[i].n, kChunk);
+    for_tasks(first[parameters], first[parameters] > 2, [&](int64_t chunk) {
+      int64_t low = 0, high = parameters;  // first[low] <= chunk < first[high]
+      while (high - low > 1) {
+        const int64_t middle = (low + high) / 2;
+        (first[middle] <= chunk ? low : high) = middle;
+      }
+      const int64_t begin = (chunk - first[low]) * kChunk;
+      part(updates[low], begin, smaller(updates[low].n, begin + kChunk));
+    });
+  }
 }
 
 template <class T>

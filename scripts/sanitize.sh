@@ -5,6 +5,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# Allocations of any size fail as they do without the sanitizer.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}allocator_may_return_null=1
+
 limit=
 if [ "${1:-}" = --seconds ]; then
   limit=$2

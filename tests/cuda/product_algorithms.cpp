@@ -156,10 +156,11 @@ TEST(CudaProductAlgorithms, MeasuringIsBounded) {
     for (int columns = 1; columns <= 90; ++columns) run(Operands(columns));
     return blas_choices();
   };
-  // 50 ms each, 4 seconds in all.
+  // 50 ms each and a first run on the host, 4 seconds in all.
   const BlasChoices first = choices();
-  EXPECT_EQ(first.measured, 80);
-  EXPECT_EQ(first.unmeasured, 10);
+  EXPECT_LE(first.measured, 80);
+  EXPECT_GE(first.measured, 60);
+  EXPECT_EQ(first.measured + first.unmeasured, 90);
   // Those that were not measured are not measured later, either, since bits would change.
   const BlasChoices second = choices();
   EXPECT_EQ(second.from_file, 90);

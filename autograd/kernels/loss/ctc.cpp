@@ -141,7 +141,9 @@ void gradient_of(const CtcProblem& p, int64_t n, const T* log_probs, const T* al
 
 template <class T>
 void backward(const CtcProblem& p, const T* log_probs, const T* alpha, const T* loss, const T* dloss, T* dlog_probs) {
-  __builtin_memset(dlog_probs, 0, static_cast<uint64_t>(p.T * p.N * p.C) * sizeof(T));
+  const int64_t values = p.T * p.N * p.C;
+  if (values == 0) return;
+  __builtin_memset(dlog_probs, 0, static_cast<uint64_t>(values) * sizeof(T));
   for_tasks(p.N, p.N * p.T * (2 * p.S + 1) > kChunk / 8, [&](int64_t n) {
     if (loss[n] != -kLowest<T>) gradient_of(p, n, log_probs, alpha, dloss[n], dlog_probs);
   });

@@ -120,7 +120,7 @@ void any_true(int64_t outer, int64_t size, int64_t inner, const bool* x, bool* y
     const unsigned char* from = bytes + o * size * inner + first;
     unsigned char* to = any + o * inner + first;
     if (inner == 1) {
-      *to = std::memchr(from, 1, static_cast<size_t>(size)) ? 1 : 0;
+      *to = size > 0 && std::memchr(from, 1, static_cast<size_t>(size)) ? 1 : 0;
       return;
     }
     for (int64_t i = 0; i < columns; ++i) to[i] = 0;

@@ -359,3 +359,5 @@ for (const [look, settings] of Object.entries({
       },
       settings,
     );
+
+await browser.finish();

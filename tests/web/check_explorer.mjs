@@ -665,3 +665,5 @@ for (const [look, settings] of Object.entries(browser.looks)) {
       { hash, ...settings },
     );
 }
+
+await browser.finish();

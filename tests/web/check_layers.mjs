@@ -135,3 +135,5 @@ await check("each kind of layer describes its missing rows", cut, async ({ page,
       );
     }
 });
+
+await browser.finish();

@@ -253,3 +253,5 @@ for (const [key, width] of [
     },
     { viewport: { width, height: 844 } },
   );
+
+await browser.finish();

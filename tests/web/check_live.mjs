@@ -550,3 +550,5 @@ else
     },
     { ready: "html[data-ready]", hash: "#view=head" },
   );
+
+await browser.finish();

@@ -218,3 +218,5 @@ for (const [look, settings] of Object.entries({ ...browser.looks, tablet: { view
       },
       settings,
     );
+
+await browser.finish();

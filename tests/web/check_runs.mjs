@@ -400,3 +400,5 @@ for (const [look, settings] of Object.entries(browser.looks))
       },
       { hash, ...settings },
     );
+
+await browser.finish();

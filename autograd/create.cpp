@@ -53,6 +53,7 @@ Tensor ones(const Shape& shape, const TensorOptions& options) { return full(shap
 Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.options()); }
 Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.options()); }
 Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.options()); }
+Tensor full_like(const Tensor& x, const Number& value) { return full(x.shape(), value, x.options()); }
 Tensor scalar(const Number& value, const TensorOptions& options) { return filled("scalar", {}, value, options); }
 
 Tensor arange(double start, double end, double step, const TensorOptions& options) {
@@ -182,6 +183,9 @@ Tensor rand(const Shape& shape, const TensorOptions& options, Generator& stream)
   });
   return x;
 }
+
+Tensor randn_like(const Tensor& x) { return randn(x.shape(), x.options()); }
+Tensor rand_like(const Tensor& x) { return rand(x.shape(), x.options()); }
 
 Tensor randint(int64_t low, int64_t high, const Shape& shape) {
   return randint(low, high, shape, generator(Stream::init));

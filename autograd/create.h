@@ -14,11 +14,12 @@ Tensor zeros(const Shape& shape, const TensorOptions& options = {});  ///< 0 or 
 Tensor ones(const Shape& shape, const TensorOptions& options = {});   ///< 1 or true everywhere
 /// `value` everywhere. Throws Error (numeric) if an integer dtype cannot represent it.
 Tensor full(const Shape& shape, const Number& value, const TensorOptions& options = {});
-/// empty(), zeros() or ones() of the shape, dtype and device of x.
+/// empty(), zeros(), ones() or full() of the shape, dtype and device of x.
 /// @{
 Tensor empty_like(const Tensor& x);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
+Tensor full_like(const Tensor& x, const Number& value);
 /// @}
 /// A tensor of rank 0.
 Tensor scalar(const Number& value, const TensorOptions& options = {});
@@ -82,6 +83,11 @@ Tensor randn(const Shape& shape, const TensorOptions& options, Generator& genera
 /// @{
 Tensor rand(const Shape& shape, const TensorOptions& options = {});
 Tensor rand(const Shape& shape, const TensorOptions& options, Generator& generator);
+/// @}
+/// randn() or rand() of the shape, dtype and device of x.
+/// @{
+Tensor randn_like(const Tensor& x);
+Tensor rand_like(const Tensor& x);
 /// @}
 /// Uniform integers in [low, high), i64, from the given generator or the init stream. Throws Error (config) unless low
 /// is below high.

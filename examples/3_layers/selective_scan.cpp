@@ -81,7 +81,7 @@ int main() {
   const NoGrad no_grad;
   const Batch held_out = make_batch(200, draws);
   const Tensor valid = ge(held_out.last, 0), correct = eq(argmax(model(held_out.ids), -1), held_out.last);
-  const double share = sum(logical_and(valid, correct)).item() / sum(valid).item();
+  const double share = sum(valid & correct).item() / sum(valid).item();
   std::cout << "accuracy on the last letter: " << (share > 0.99 ? "over 99%" : "99% or fewer") << "\n";
   return report.ok() && second.ok() && share > 0.99 ? 0 : 1;
 }

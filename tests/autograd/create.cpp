@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -21,6 +22,9 @@ TEST(Create, FillsTensorsOfEveryDtype) {
   EXPECT_EQ(scalar(4, i64).item<int64_t>(), 4);
   EXPECT_EQ(zeros_like(ones({3}, i64)).dtype(), i64);
   EXPECT_EQ(ones_like(zeros({0, 2}, f64)).shape(), Shape({0, 2}));
+  EXPECT_TRUE(tensors_equal(full_like(zeros({2}, i64), 7), tensor({7, 7}, i64)));
+  EXPECT_EQ(rand_like(zeros({2, 3}, f64)).dtype(), f64);
+  EXPECT_EQ(randn_like(zeros({2, 3}, f64)).shape(), Shape({2, 3}));
 }
 
 TEST(Create, GeneratesEvenlySpacedValues) {

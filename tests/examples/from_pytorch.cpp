@@ -32,7 +32,7 @@ TEST(FromPyTorch, TensorsCompile) {
   zeros({2, 3}), ones({2, 3}), full({2, 3}, 7, i64);
   randn({2, 3}), rand({2, 3}), randint(0, 10, {2, 3});
   Tensor x = randn({2, 3}), y = randn({2, 3}), mask = x > 0;
-  randn(x.shape(), x.options()), zeros_like(x), randperm(10);
+  randn_like(x), zeros_like(x), randperm(10);
   arange(10), linspace(0, 1, 5), eye(3);
   std::vector<float> values(6);
   from_vector(values, {2, 3});
@@ -46,10 +46,15 @@ TEST(FromPyTorch, TensorsCompile) {
   x[0], slice(x, 1, {.start = 1, .end = 3});
   x[0].copy_(y[1]);
   EXPECT_TRUE(allclose(x[0], y[1]));
+  const Tensor rows = tensor({1}, i64), before = x.clone();
+  x = index_put(x, {SliceOptions{}, 0}, zeros({})), x = index_put(x, {rows}, index(x, {rows}) + 1);
+  EXPECT_EQ(x[0][0].item(), 0);
+  EXPECT_EQ(x[1][0].item(), 1);
+  EXPECT_TRUE(allclose(x[1][1], before[1][1] + 1));
   const Tensor ids = tensor({0, 2}, i64);
   index_select(x, 1, ids), gather(x, 1, tensor({{0}, {1}}, i64));
   where(mask, x, y), masked_fill(x, mask, 0);
-  logical_and(mask, x < 1), logical_or(mask, x < 1), logical_not(mask);
+  (x < 1) & mask, (x < 1) | mask, ~mask;
   matmul(x, transpose(y)), einsum("ij,kj->ik", {x, y});
   const Tensors elementwise{x + y, x * 2, x > y, square(x), pow(x, 2), clamp(x, -1, 1)};
   x += y, x.mul_(2), x.fill_(0), x.copy_(y);
@@ -116,6 +121,7 @@ TEST(FromPyTorch, TrainingCompiles) {
   Net model;
   const Tensor logits = randn({2, 3}), target = tensor({0, 2}, i64), x = randn({2, 3}), y = randn({2, 3});
   cross_entropy(logits, target, {.ignore_index = 0, .label_smoothing = 0.1});
+  cross_entropy(logits, softmax(y, -1));
   mse_loss(x, y), bce_with_logits_loss(x, rand({2, 3})), kl_div(x, softmax(y, -1));
   softmax(x, -1), log_softmax(x, -1), gelu(x), relu(x), silu(x);
   const Tensors computed{-softplus(-x), matmul(x, transpose(y))};

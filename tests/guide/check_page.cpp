@@ -141,14 +141,15 @@ std::string without_spaces(std::string text) {
 void check_table(const std::string& page_path, const std::filesystem::path& source) {
   const std::string code = without_spaces(read(source));
   std::istringstream lines(read(page_path));
-  static const std::regex row("^\\| .* \\| `(.*)` \\|$");
+  static const std::regex row("^\\| .* \\| `(.*)` \\|$"), escaped_bar("\\\\\\|");  // a bar would end the cell
   int rows = 0;
   std::smatch cells;
   for (std::string line; std::getline(lines, line);) {
     if (!std::regex_match(line, cells, row)) continue;
     ++rows;
-    if (code.find(without_spaces(cells[1])) == std::string::npos)
-      throw std::runtime_error("not in " + source.string() + ": " + cells[1].str());
+    const std::string cell = std::regex_replace(cells[1].str(), escaped_bar, "|");
+    if (code.find(without_spaces(cell)) == std::string::npos)
+      throw std::runtime_error("not in " + source.string() + ": " + cell);
   }
   if (rows == 0) throw std::runtime_error("the page has no table of code");
 }

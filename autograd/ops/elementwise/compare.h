@@ -40,12 +40,16 @@ inline Tensor operator<=(const Number& a, const Tensor& b) { return ge(b, a); }
 inline Tensor operator>(const Number& a, const Tensor& b) { return lt(b, a); }
 inline Tensor operator>=(const Number& a, const Tensor& b) { return le(b, a); }
 /// @}
-/// Logical operations of bool tensors (Error (dtype) for others), broadcast.
+/// Logical operations of bool tensors (Error (dtype) for others), broadcast; as operators: a & b, a | b, a ^ b, ~x.
 /// @{
 Tensor logical_and(const Tensor& a, const Tensor& b);
 Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_xor(const Tensor& a, const Tensor& b);
 Tensor logical_not(const Tensor& x);
+inline Tensor operator&(const Tensor& a, const Tensor& b) { return logical_and(a, b); }
+inline Tensor operator|(const Tensor& a, const Tensor& b) { return logical_or(a, b); }
+inline Tensor operator^(const Tensor& a, const Tensor& b) { return logical_xor(a, b); }
+inline Tensor operator~(const Tensor& x) { return logical_not(x); }
 /// @}
 
 // Classification of values as bool; i64 and bool are always finite.

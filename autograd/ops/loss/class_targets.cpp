@@ -24,13 +24,16 @@ Tensor checked_targets(const char* operation, const Shape& scores, DType dtype, 
     raise(ErrorKind::shape, "{}: the target must have the shape of the scores without the last axis: {} and {}",
           operation, to_string(scores), to_string(target.shape()));
   const int64_t classes = scores[scores.rank() - 1];
-  if (weight.defined()) {
-    if (weight.dtype() != dtype)
-      raise(ErrorKind::dtype, "{}: dtypes differ: {} and {}", operation, to_string(dtype), to_string(weight.dtype()));
-    if (!(weight.shape() == Shape{classes}))
-      raise(ErrorKind::shape, "{}: weight must be [{}], got {}", operation, classes, to_string(weight.shape()));
-  }
+  check_class_weight(operation, classes, dtype, weight);
   return checked_index(operation, "target", target, classes, ignore_index);
+}
+
+void check_class_weight(const char* operation, int64_t classes, DType dtype, const Tensor& weight) {
+  if (!weight.defined()) return;
+  if (weight.dtype() != dtype)
+    raise(ErrorKind::dtype, "{}: dtypes differ: {} and {}", operation, to_string(dtype), to_string(weight.dtype()));
+  if (!(weight.shape() == Shape{classes}))
+    raise(ErrorKind::shape, "{}: weight must be [{}], got {}", operation, classes, to_string(weight.shape()));
 }
 
 void check_label_smoothing(const char* operation, double smoothing) {

@@ -10,6 +10,9 @@ namespace tape {
 Tensor checked_targets(const char* operation, const Shape& scores, DType dtype, const Tensor& target,
                        const Tensor& weight, int64_t ignore_index);
 
+/// Throws Error (dtype) or (shape) unless the class weight is undefined or [classes] of `dtype`.
+void check_class_weight(const char* operation, int64_t classes, DType dtype, const Tensor& weight);
+
 /// Throws Error (config) `operation: label_smoothing must be in [0, 1], got 2`.
 void check_label_smoothing(const char* operation, double smoothing);
 

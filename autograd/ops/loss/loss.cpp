@@ -1,5 +1,8 @@
 #include "autograd/ops/loss/loss.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "autograd/create.h"
 #include "autograd/kernels/loss/loss.h"
 #include "autograd/ops/check.h"
@@ -77,12 +80,39 @@ struct CrossEntropy {
   }
 };
 
+/// cross_entropy() for a target that contains the probabilities of all classes.
+Tensor cross_entropy_of_probabilities(const Tensor& given_logits, const Tensor& given, const CrossEntropyOptions& o) {
+  if (!(given.shape() == given_logits.shape()))
+    raise(ErrorKind::dtype, "cross_entropy: targets must be i64, or probabilities in the logits' shape {}; got {} {}",
+          to_string(given_logits.shape()), to_string(given.dtype()), to_string(given.shape()));
+  const auto [logits, target] = loss_pair("cross_entropy", given_logits, given);
+  if (logits.rank() == 0) raise(ErrorKind::shape, "cross_entropy: the logits must have an axis of classes, got []");
+  if (o.ignore_index >= 0)
+    raise(ErrorKind::config, "cross_entropy: ignore_index {} cannot be used with a target of probabilities",
+          o.ignore_index);
+  const int64_t classes = logits.size(-1);
+  check_class_weight("cross_entropy", classes, logits.dtype(), o.weight);
+  const auto loss = [&](const Tensor& x, const Tensor& probabilities) {
+    Tensor shares = probabilities;
+    if (o.label_smoothing != 0)
+      shares = (1 - o.label_smoothing) * shares + o.label_smoothing / static_cast<double>(classes);
+    if (o.weight.defined()) shares = shares * o.weight.detach().to(x.dtype());
+    const Tensor log_p = log_softmax(x, -1);
+    const Tensor impossible = logical_and(eq(shares, 0), eq(log_p, -INFINITY));  // whose product would be NaN
+    const Tensor losses = -sum(shares * masked_fill(log_p, impossible, 0), -1);
+    if (o.reduction != Reduction::mean) return reduced(losses, o.reduction);
+    return sum(losses) / static_cast<double>(std::max<int64_t>(1, losses.numel()));
+  };
+  return in_compute_dtype(loss, logits, target);
+}
+
 }  // namespace
 
 Tensor cross_entropy(const Tensor& given_logits, const Tensor& given, const CrossEntropyOptions& options) {
+  check_label_smoothing("cross_entropy", options.label_smoothing);
+  if (is_floating(given.dtype())) return cross_entropy_of_probabilities(given_logits, given, options);
   const bool as_is = given_logits.dtype() == bf16 && reads_bf16_logits(given_logits.device());
   const Tensor logits = as_is ? given_logits : loss_operand(given_logits);
-  check_label_smoothing("cross_entropy", options.label_smoothing);
   const CrossEntropyOptions& o = options;
   const Tensor weight = o.weight.defined() ? o.weight.detach() : Tensor();
   check_floating("cross_entropy", logits);

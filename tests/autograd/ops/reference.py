@@ -125,6 +125,9 @@ TARGET = torch.tensor([1, 0, 3])
 case("cross_entropy", lambda x: F.cross_entropy(x, TARGET), (3, 4))
 case("cross_entropy_full", lambda x: F.cross_entropy(x, TARGET, ignore_index=0, label_smoothing=0.1,
                                                      weight=torch.tensor([1.0, 0.5, 2.0, 1.5])), (3, 4))
+case("cross_entropy_probabilities", F.cross_entropy, (3, 4), (3, 4))
+case("cross_entropy_probabilities_full", lambda x, t: F.cross_entropy(
+    x, t, label_smoothing=0.1, weight=torch.tensor([1.0, 0.5, 2.0, 1.5])), (3, 4), (3, 4))
 case("linear_cross_entropy", lambda x, w, b: F.linear_cross_entropy(x, w, TARGET, linear_bias=b), (3, 5), (4, 5), (4,))
 case("linear_cross_entropy_full", lambda x, w, b: F.linear_cross_entropy(
     x, w, TARGET, linear_bias=b, ignore_index=0, label_smoothing=0.1,

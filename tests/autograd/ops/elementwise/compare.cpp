@@ -61,6 +61,8 @@ TEST(Compare, RefusesShapesThatDoNotBroadcast) {
 TEST(Logic, FollowsTheTruthTables) {
   const Tensor a = tensor({0, 0, 1, 1}, boolean), b = tensor({0, 1, 0, 1}, boolean);
   EXPECT_TRUE(tensors_equal(logical_and(a, b), tensor({0, 0, 0, 1}, boolean)));
+  EXPECT_TRUE(tensors_equal((a & b) | (a ^ b), a | b));
+  EXPECT_TRUE(tensors_equal(~(a | b), ~a & ~b));
   EXPECT_TRUE(tensors_equal(logical_or(a, b), tensor({0, 1, 1, 1}, boolean)));
   EXPECT_TRUE(tensors_equal(logical_not(a), tensor({1, 1, 0, 0}, boolean)));
   EXPECT_EQ(logical_and(zeros({2, 1}, boolean), zeros({3}, boolean)).shape(), Shape({2, 3}));

@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/index/index.h"
 #include "autograd/ops/norm/softmax.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
@@ -30,6 +32,33 @@ TEST(CrossEntropy, AgreesWithPyTorch) {
   const Composed composed;
   expect_case(reference::cross_entropy, {{3, 4}}, plain);
   expect_case(reference::cross_entropy_full, {{3, 4}}, full);
+}
+
+TEST(CrossEntropy, AgreesWithPyTorchForProbabilities) {
+  expect_case(reference::cross_entropy_probabilities, {{3, 4}, {3, 4}},
+              [](const Tensors& in) { return cross_entropy(in[0], in[1]); });
+  expect_case(reference::cross_entropy_probabilities_full, {{3, 4}, {3, 4}}, [](const Tensors& in) {
+    return cross_entropy(in[0], in[1], {.label_smoothing = 0.1, .weight = class_weight});
+  });
+}
+
+TEST(CrossEntropy, IsThatOfTheClassForOneHotProbabilities) {
+  const Tensor x = grid({3, 4}), chosen = one_hot(target, 4, f64);
+  for (const Reduction reduction : {Reduction::none, Reduction::sum, Reduction::mean}) {
+    const CrossEntropyOptions options{.label_smoothing = 0.2, .reduction = reduction};
+    EXPECT_TRUE(tensors_near(cross_entropy(x, chosen, options), cross_entropy(x, target, options), 1e-14));
+  }
+  EXPECT_NEAR(cross_entropy(x.to(f16), chosen.to(f16)).item(), cross_entropy(x, target).item(), 2e-3);
+  EXPECT_EQ(cross_entropy(zeros({0, 4}), zeros({0, 4})).item(), 0);
+}
+
+TEST(CrossEntropy, IgnoresImpossibleClassesWithoutProbability) {
+  const Tensor x = tensor({{1, -INFINITY, 2}}, f64).requires_grad_();
+  const Tensor loss = cross_entropy(x, tensor({{0.25, 0, 0.75}}, f64));
+  loss.backward();
+  const double p = 1 / (1 + std::exp(1));
+  EXPECT_NEAR(loss.item(), -0.25 * std::log(p) - 0.75 * std::log(1 - p), 1e-14);
+  EXPECT_TRUE(tensors_near(x.grad(), tensor({{p - 0.25, 0, 0.25 - p}}, f64), 1e-14));
 }
 
 TEST(CrossEntropy, ReducesToTheSumAndTheMean) {
@@ -113,7 +142,15 @@ TEST(CrossEntropy, RefusesInvalidTargetsAndShapes) {
   EXPECT_TAPE_ERROR(cross_entropy(x, tensor({1, 2, -1, 3}, i64)), ErrorKind::index,
                     "cross_entropy: target -1 at position 2 is outside [0, 10)");
   EXPECT_TAPE_ERROR(cross_entropy(x, tensor({1, 2, 3, 4})), ErrorKind::dtype,
-                    "cross_entropy: targets must be i64, got f32");
+                    "cross_entropy: targets must be i64, or probabilities in the logits' shape [4, 10]; got f32 [4]");
+  EXPECT_TAPE_ERROR(cross_entropy(x, zeros({4, 10}, f64)), ErrorKind::dtype,
+                    "cross_entropy: dtypes differ: f32 and f64");
+  EXPECT_TAPE_ERROR(cross_entropy(x, zeros({4, 10}), {.ignore_index = 0}), ErrorKind::config,
+                    "cross_entropy: ignore_index 0 cannot be used with a target of probabilities");
+  EXPECT_TAPE_ERROR(cross_entropy(x, zeros({4, 10}), {.weight = ones({3})}), ErrorKind::shape,
+                    "cross_entropy: weight must be [10], got [3]");
+  EXPECT_TAPE_ERROR(cross_entropy(scalar(1), scalar(1)), ErrorKind::shape,
+                    "cross_entropy: the logits must have an axis of classes, got []");
   EXPECT_TAPE_ERROR(
       cross_entropy(x, tensor({1, 2, 3}, i64)), ErrorKind::shape,
       "cross_entropy: the target must have the shape of the scores without the last axis: [4, 10] and [3]");

@@ -28,8 +28,11 @@ class Shape {
 
   int64_t rank() const { return rank_; }    ///< number of axes
   int64_t numel() const { return numel_; }  ///< number of elements: the product of the sizes, 1 for rank 0
-  /// Size of an axis, 0 <= axis < rank(); not checked.
-  int64_t operator[](int64_t axis) const { return sizes_[axis]; }
+  /// Size of an axis, counted from the back if negative. Throws Error as at().
+  int64_t operator[](int64_t axis) const {
+    const int64_t from_front = axis < 0 ? axis + rank_ : axis;
+    return from_front >= 0 && from_front < rank_ ? sizes_[from_front] : at(axis);
+  }
   /// Size of an axis, counted from the back if negative. Throws Error if it is out of range.
   int64_t at(int64_t axis, std::string_view operation = "shape") const;
   /// The axis as an index from 0 to rank() - 1. Throws Error `operation: axis 3 is out of range for shape [2, 3]`.
@@ -79,6 +82,7 @@ class Axes {
   Axes(std::initializer_list<int64_t> axes) : axes_(axes) {}
   Axes(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
   /// @}
+  Axes(bool) = delete;  // x.var(False) and x.sum(True) are not axes: write {.correction = 0}, Dims::keep
 
   /// Whether no axis was given, which means all axes.
   bool all() const { return axes_.empty(); }

@@ -69,6 +69,15 @@ void Tensor::refuse_undefined() {
       "the tensor is undefined: nothing was assigned to it, it was moved from, or it is a gradient before backward()");
 }
 
+Tensor& Tensor::check_observable(const char* operation) {
+  if (!is_shared())
+    raise(
+        ErrorKind::graph,
+        "{}: the result would be lost: this temporary {} is a copy; use index_put() or put_slice(), or assign it first",
+        operation, to_string(shape()));
+  return *this;
+}
+
 void Tensor::refuse_host_access() const {
   raise(ErrorKind::device, "data: the tensor {} is on {}; use .to(cpu)", to_string(shape()), to_string(device()));
 }

@@ -245,14 +245,26 @@ class Tensor {
   Tensor& sub_(const Number& number);
   Tensor& mul_(const Number& number);
   Tensor& div_(const Number& number);
-  Tensor& operator+=(const Tensor& other) { return add_(other); }
-  Tensor& operator-=(const Tensor& other) { return sub_(other); }
-  Tensor& operator*=(const Tensor& other) { return mul_(other); }
-  Tensor& operator/=(const Tensor& other) { return div_(other); }
-  Tensor& operator+=(const Number& number) { return add_(number); }
-  Tensor& operator-=(const Number& number) { return sub_(number); }
-  Tensor& operator*=(const Number& number) { return mul_(number); }
-  Tensor& operator/=(const Number& number) { return div_(number); }
+  Tensor& operator+=(const Tensor& other) & { return add_(other); }
+  Tensor& operator-=(const Tensor& other) & { return sub_(other); }
+  Tensor& operator*=(const Tensor& other) & { return mul_(other); }
+  Tensor& operator/=(const Tensor& other) & { return div_(other); }
+  Tensor& operator+=(const Number& number) & { return add_(number); }
+  Tensor& operator-=(const Number& number) & { return sub_(number); }
+  Tensor& operator*=(const Number& number) & { return mul_(number); }
+  Tensor& operator/=(const Number& number) & { return div_(number); }
+  /// @}
+  /// The same for a temporary view, as in x[0] += y. Throws Error (graph) for a temporary copy, whose result would be
+  /// lost, as in index(x, {ids}) += y and select(x, 1, 0) += y; use index_put() or put_slice().
+  /// @{
+  Tensor& operator+=(const Tensor& other) && { return add_(other).check_observable("+="); }
+  Tensor& operator-=(const Tensor& other) && { return sub_(other).check_observable("-="); }
+  Tensor& operator*=(const Tensor& other) && { return mul_(other).check_observable("*="); }
+  Tensor& operator/=(const Tensor& other) && { return div_(other).check_observable("/="); }
+  Tensor& operator+=(const Number& number) && { return add_(number).check_observable("+="); }
+  Tensor& operator-=(const Number& number) && { return sub_(number).check_observable("-="); }
+  Tensor& operator*=(const Number& number) && { return mul_(number).check_observable("*="); }
+  Tensor& operator/=(const Number& number) && { return div_(number).check_observable("/="); }
   /// @}
   /// Number of in-place writes to the storage.
   uint64_t version() const { return impl().storage->version(); }
@@ -286,6 +298,8 @@ class Tensor {
   /// This tensor if it is on the CPU, else a copy there, without history.
   Tensor on_host() const;
   Number only_value() const;
+  /// Throws Error (graph) if no other tensor shows the values.
+  Tensor& check_observable(const char* operation);
 
   Ref<TensorImpl> impl_;
 };

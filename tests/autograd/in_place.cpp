@@ -45,6 +45,21 @@ TEST(InPlace, AcceptsScalars) {
   EXPECT_TRUE(tensors_equal(small, (tensor({1, 2}, bf16) + 0.3)));
 }
 
+TEST(InPlace, RefusesTemporaryCopies) {
+  Tensor x = tensor({{1, 2}, {3, 4}});
+  const Tensor rows = tensor({1}, i64);
+  x[0] += 1;
+  slice(x, 0, {.start = 1}) *= 2;
+  x.detach() -= 1;
+  EXPECT_TRUE(tensors_equal(x, tensor({{1, 2}, {5, 7}})));
+  EXPECT_TAPE_ERROR(index(x, {rows}) += 1, ErrorKind::graph,
+                    "+=: the result would be lost: this temporary [1, 2] is a copy; use index_put() or put_slice(), or "
+                    "assign it first");
+  EXPECT_TAPE_ERROR(
+      select(x, 1, 0) /= scalar(2), ErrorKind::graph,
+      "/=: the result would be lost: this temporary [2] is a copy; use index_put() or put_slice(), or assign it first");
+}
+
 TEST(InPlace, WritesToViewsAndIncrementsTheVersion) {
   Tensor x = tensor({{1, 2}, {3, 4}});
   const uint64_t version = x.version();

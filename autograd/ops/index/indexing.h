@@ -30,6 +30,7 @@ class IndexItem {
   IndexItem(NewAxis axis) : value_(axis) {}
   IndexItem(EllipsisType axes) : value_(axes) {}
   /// @}
+  IndexItem(bool) = delete;  // NumPy's x[True] adds an axis; write None
 
   const Value& value() const { return value_; }  ///< as passed to the constructor
 

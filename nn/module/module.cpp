@@ -360,7 +360,9 @@ std::string Module::type_name() const {
   return colon == std::string::npos ? name : name.substr(colon + 2);
 }
 
-Parameter::Parameter(Module* owner, std::string name, Tensor value) : Tensor(std::move(value)) {
+// The result of an operation is detached: as it is, no gradient would accumulate in it.
+Parameter::Parameter(Module* owner, std::string name, Tensor value)
+    : Tensor(value.defined() && !value.is_leaf() ? value.detach() : std::move(value)) {
   if (defined()) {
     requires_grad_(true);
     name_leaf(*this, name);

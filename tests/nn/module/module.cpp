@@ -8,6 +8,7 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/product/packed_weight.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/tape.h"
 #include "nn/dropout.h"
 #include "nn/linear.h"
@@ -95,6 +96,19 @@ TEST(Module, RefusesInvalidAndDuplicateNames) {
   EXPECT_TAPE_ERROR(Nameless(), ErrorKind::config, "module: \"\" is not a valid name");
   EXPECT_TAPE_ERROR(Dotted(), ErrorKind::config, "module: \"drop.\" is not a valid name");
   EXPECT_TAPE_ERROR(SameChildren(), ErrorKind::config, "module: the name \"drops.0\" is already taken");
+}
+
+TEST(Module, DetachesTheResultOfAnOperationThatBecomesAParameter) {
+  struct Half : Module {
+    explicit Half(const Tensor& from) : weight(this, "weight", from * 0.5) {}
+    Parameter weight;
+  };
+  const Tensor from = ones({2}).requires_grad_();
+  const Half half(from);
+  EXPECT_TRUE(half.weight.is_leaf());
+  sum(half.weight).backward();
+  EXPECT_EQ(half.weight.grad().to_vector<float>(), (std::vector<float>{1, 1}));
+  EXPECT_FALSE(from.grad().defined());
 }
 
 TEST(Module, SavesParametersAndPersistentBuffers) {

@@ -1,5 +1,6 @@
 #include "autograd/cuda/blas_context.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
@@ -196,7 +197,9 @@ std::vector<BlasHeuristic> BlasContext::suggestions(const BlasPlan& plan, int mo
   prefer(preference_attribute::alignment_a, key.alignment_a);
   prefer(preference_attribute::alignment_b, key.alignment_b);
   prefer(preference_attribute::alignment_c, key.alignment_c);
-  prefer(preference_attribute::alignment_d, key.alignment_d);
+  // There is no preference for the bias, which kernels read in the vectors in which they write the result.
+  prefer(preference_attribute::alignment_d,
+         key.alignment_bias ? std::min(key.alignment_d, key.alignment_bias) : key.alignment_d);
   // Parts of sums in 16 bits would be rounded more than once.
   if (key.product.type == BlasType::f16 || key.product.type == BlasType::bf16)
     prefer(preference_attribute::reduction_schemes, reduction_scheme::in_compute_type);

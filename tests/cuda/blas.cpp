@@ -318,6 +318,14 @@ TEST(CudaBlas, FaultsOfOperandsAreReported) {
                     "emulated device: cublasLtMatmul: race: columns or matrices that are written overlap");
 }
 
+// cuBLASLt has no preference for the alignment of a bias, and may read it in the vectors in which it writes the result.
+TEST(CudaBlas, ReadsBiasesThatBeginAnywhere) {
+  const EmulatedDevice device;
+  const Floats a(20), b(15), d(12), bias(8);
+  for (int64_t first = 0; first < 5; ++first) multiply_now(kSmall, {a.data, b.data, bias.data + first, d.data});
+  EXPECT_EQ(device.products(), 5);
+}
+
 TEST(CudaBlas, BlockingNamesFailedProducts) {
   const EnvironmentVariable blocking("TAPE_CUDA_BLOCKING", "1"), algorithms("TAPE_CUDA_ALGORITHMS", "first");
   FakeDriver driver;

@@ -62,37 +62,94 @@ DeviceMemory::DeviceMemory(size_t bytes) : total_(bytes), reserved_(2 * bytes), 
 
 DeviceMemory::~DeviceMemory() { munmap(range_, mapped_); }
 
-bool DeviceMemory::create(size_t bytes) {
-  if (bytes > total_ - used_) return false;
+uint64_t DeviceMemory::create(size_t bytes) {
+  if (bytes > total_ - used_) return 0;
   used_ += bytes;
+  physical_[++last_handle_] = {bytes};
+  return last_handle_;
+}
+
+bool DeviceMemory::release(uint64_t handle) {
+  const auto memory = physical_.find(handle);
+  if (memory == physical_.end() || memory->second.released) return false;
+  memory->second.released = true;
+  end_if_unused(memory);
   return true;
+}
+
+void DeviceMemory::end_if_unused(std::map<uint64_t, Physical>::iterator memory) {
+  if (!memory->second.released || memory->second.mappings > 0) return;
+  used_ -= memory->second.bytes;
+  physical_.erase(memory);
+}
+
+bool DeviceMemory::map(char* address, size_t bytes, uint64_t handle) {
+  const auto memory = physical_.find(handle);
+  if (memory == physical_.end() || memory->second.released || memory->second.bytes != bytes) return false;
+  if (address < begin_ || bytes > reserved_ || address > begin_ + (reserved_ - bytes)) return false;
+  const auto next = mappings_.lower_bound(address);
+  if (next != mappings_.end() && address + bytes > next->first) return false;
+  if (next != mappings_.begin() && std::prev(next)->first + std::prev(next)->second.bytes > address) return false;
+  mappings_[address] = {bytes, handle};
+  ++memory->second.mappings;
+  top_ = std::max(top_, static_cast<size_t>(address - begin_) + bytes);
+  return true;
+}
+
+bool DeviceMemory::permit(char* address, size_t bytes) {
+  const auto mapping = mappings_.find(address);
+  if (mapping == mappings_.end() || mapping->second.bytes != bytes) return false;
+  mapping->second.accessible = true;
+  return true;
+}
+
+bool DeviceMemory::unmap(char* address, size_t bytes) {
+  const auto mapping = mappings_.find(address);
+  if (mapping == mappings_.end() || mapping->second.bytes != bytes) return false;
+  madvise(address, bytes, MADV_DONTNEED);
+  const auto memory = physical_.find(mapping->second.handle);
+  --memory->second.mappings;
+  end_if_unused(memory);
+  mappings_.erase(mapping);
+  return true;
+}
+
+bool DeviceMemory::is_accessible(const char* address, size_t bytes) const {
+  auto mapping = mappings_.upper_bound(address);
+  if (mapping == mappings_.begin()) return false;
+  const char* const end = address + bytes;
+  const char* covered = (--mapping)->first;
+  for (; mapping != mappings_.end() && mapping->first == covered && mapping->second.accessible; ++mapping) {
+    covered += mapping->second.bytes;
+    if (covered >= end) return true;
+  }
+  return false;
 }
 
 char* DeviceMemory::allocate(size_t bytes, size_t page) {
   const size_t pages = (bytes / page + 1) * page;  // with unused bytes after the allocation
-  size_t offset = 0;
-  for (const auto& [begin, size] : blocks_) {
-    if (begin - offset >= pages) break;
-    offset = begin + size;
+  char* address = begin_;
+  for (const auto& [begin, mapping] : mappings_) {
+    if (static_cast<size_t>(begin - address) >= pages) break;
+    address = const_cast<char*>(begin) + mapping.bytes;
   }
-  if (reserved_ - offset < pages || !create(pages)) return nullptr;
-  blocks_[offset] = pages;
-  map(begin_ + offset, pages);
-  return begin_ + offset;
+  if (reserved_ - static_cast<size_t>(address - begin_) < pages) return nullptr;
+  const uint64_t handle = create(pages);
+  if (!handle) return nullptr;
+  map(address, pages, handle);
+  permit(address, pages);
+  blocks_[address] = handle;
+  return address;
 }
 
-void DeviceMemory::free(char* address) {
-  const auto block = blocks_.find(static_cast<size_t>(address - begin_));
-  unmap(address, block->second);
+bool DeviceMemory::free(char* address) {
+  const auto block = blocks_.find(address);
+  if (block == blocks_.end()) return false;
+  unmap(address, mappings_.at(address).bytes);
   release(block->second);
   blocks_.erase(block);
+  return true;
 }
-
-void DeviceMemory::map(char* address, size_t bytes) {
-  top_ = std::max(top_, static_cast<size_t>(address - begin_) + bytes);
-}
-
-void DeviceMemory::unmap(char* address, size_t bytes) { madvise(address, bytes, MADV_DONTNEED); }
 
 void DeviceMemory::set_allocated(char* address, size_t bytes, size_t capacity) {
   const Access access(*this);

@@ -39,14 +39,23 @@ class DeviceMemory : NonCopyable {
   bool contains(const void* address) const { return region_->contains(address); }
   Region& region() { return *region_; }
 
-  /// Takes physical memory, or returns false if less is left.
-  bool create(size_t bytes);
-  void release(size_t bytes) { used_ -= bytes; }
+  /// Takes physical memory and returns its handle, or 0 if less is left.
+  uint64_t create(size_t bytes);
+  /// Gives physical memory back, which lasts as long as it is mapped. Like the functions below, returns false and does
+  /// nothing for arguments that the driver refuses.
+  bool release(uint64_t handle);
+  /// Maps all of some physical memory at addresses that have none.
+  bool map(char* address, size_t bytes, uint64_t handle);
+  /// Lets kernels and copies access a whole mapping.
+  bool permit(char* address, size_t bytes);
+  /// Ends a whole mapping.
+  bool unmap(char* address, size_t bytes);
+  /// Whether all of a range is mapped and can be accessed.
+  bool is_accessible(const char* address, size_t bytes) const;
   /// An allocation of its own, in pages of `page` bytes, or null if too little is left.
   char* allocate(size_t bytes, size_t page);
-  void free(char* address);
-  void map(char* address, size_t bytes);
-  void unmap(char* address, size_t bytes);
+  /// Frees what allocate() returned.
+  bool free(char* address);
   /// Changes allocated(), and what kernels can access. Fresh memory is unwritten.
   void set_allocated(char* address, size_t bytes, size_t capacity);
   /// The allocations at the time of the work that runs.
@@ -64,7 +73,19 @@ class DeviceMemory : NonCopyable {
   };
 
  private:
+  struct Physical {
+    size_t bytes;
+    int mappings = 0;
+    bool released = false;
+  };
+  struct Mapping {
+    size_t bytes;
+    uint64_t handle;
+    bool accessible = false;
+  };
+
   void protect(int access);
+  void end_if_unused(std::map<uint64_t, Physical>::iterator memory);
 
   size_t total_, reserved_, mapped_, used_ = 0;
   void* range_ = nullptr;  // what the system mapped
@@ -73,7 +94,10 @@ class DeviceMemory : NonCopyable {
   int accesses_ = 0;
   std::recursive_mutex mutex_;
   Allocations allocated_;
-  std::map<size_t, size_t> blocks_;  // bytes by offset, of allocate()
+  uint64_t last_handle_ = 0;
+  std::map<uint64_t, Physical> physical_;  // by handle
+  std::map<const char*, Mapping> mappings_;
+  std::map<const char*, uint64_t> blocks_;  // handles of allocate()
   std::unique_ptr<Region> region_;
 };
 

@@ -232,6 +232,10 @@ void check_alignments(const BlasMatmul& p, const std::array<uint32_t, 4>& alignm
     if (reinterpret_cast<uintptr_t>(matrices[i]->data) % alignments[i] != 0)
       raise(ErrorKind::device, "emulated device: cublasLtMatmul: operand {} is not aligned to {} bytes", "abcd"[i],
             alignments[i]);
+  // A real one has no alignment of its own for it, and may read it as it writes the result.
+  const char* const bias = p.bias ? p.bias : p.sums_of_b;
+  if (reinterpret_cast<uintptr_t>(bias) % alignments[3] != 0)
+    raise(ErrorKind::device, "emulated device: cublasLtMatmul: the bias is not aligned to {} bytes", alignments[3]);
 }
 
 BlasStatus matmul(void* handle, void* descriptor, const void* alpha, const void* a, void* layout_a, const void* b,

@@ -17,6 +17,9 @@ constexpr size_t kPageBytes = 64 << 10;
 constexpr int kEmulatedVersion = 13000;
 
 char* at(DevicePointer address) { return reinterpret_cast<char*>(address); }
+/// Whether a size is one that the driver reserves addresses or memory for.
+bool are_pages(size_t bytes) { return bytes > 0 && bytes % kPageBytes == 0; }
+Result accepted(bool valid) { return valid ? result::success : result::invalid_value; }
 
 char primary_context;
 /// The driver_generation() in which this thread has made a context current; 0: it has none.
@@ -124,37 +127,50 @@ Driver make_driver() {
     return *bytes = kPageBytes, result::success;
   };
   d.mem_address_reserve = [](DevicePointer* address, size_t bytes, size_t, DevicePointer, unsigned long long) {
+    if (!are_pages(bytes)) return result::invalid_value;
     if (bytes > device_memory()->reserved_bytes()) return result::out_of_memory;
     *address = reinterpret_cast<DevicePointer>(device_memory()->begin());
     return result::success;
   };
   d.mem_create = [](unsigned long long* handle, size_t bytes, const AllocationProperties*, unsigned long long) {
-    if (const Result refused = refuse_while_capturing()) return refused;
-    *handle = bytes;
-    return device_memory()->create(bytes) ? result::success : result::out_of_memory;
-  };
-  d.mem_map = [](DevicePointer address, size_t bytes, size_t, unsigned long long, unsigned long long) {
     const auto lock = work_queue().lock();
-    return device_memory()->map(at(address), bytes), result::success;
+    if (const Result refused = refuse_while_capturing()) return refused;
+    if (!are_pages(bytes)) return result::invalid_value;
+    *handle = device_memory()->create(bytes);
+    return *handle ? result::success : result::out_of_memory;
   };
-  d.mem_set_access = [](DevicePointer, size_t, const AccessDescription*, size_t) { return result::success; };
+  d.mem_map = [](DevicePointer address, size_t bytes, size_t offset, unsigned long long handle, unsigned long long) {
+    const auto lock = work_queue().lock();
+    return accepted(address % kPageBytes == 0 && offset == 0 && device_memory()->map(at(address), bytes, handle));
+  };
+  d.mem_set_access = [](DevicePointer address, size_t bytes, const AccessDescription* access, size_t count) {
+    const auto lock = work_queue().lock();
+    return accepted(count == 1 && access->access == AccessDescription().access &&
+                    device_memory()->permit(at(address), bytes));
+  };
   d.mem_unmap = [](DevicePointer address, size_t bytes) {
-    return device_memory()->unmap(at(address), bytes), result::success;
+    const auto lock = work_queue().lock();
+    return accepted(device_memory()->unmap(at(address), bytes));
   };
-  d.mem_release = [](unsigned long long handle) { return device_memory()->release(handle), result::success; };
+  d.mem_release = [](unsigned long long handle) {
+    const auto lock = work_queue().lock();
+    return accepted(device_memory()->release(handle));
+  };
   d.mem_alloc = [](DevicePointer* address, size_t bytes) {
     const auto lock = work_queue().lock();
     if (const Result refused = refuse_while_capturing()) return refused;
+    if (bytes == 0) return result::invalid_value;
     *address = reinterpret_cast<DevicePointer>(device_memory()->allocate(bytes, kPageBytes));
     return *address ? result::success : result::out_of_memory;
   };
   d.mem_free = [](DevicePointer address) {
     const auto lock = work_queue().lock();
-    return device_memory()->free(at(address)), result::success;
+    return accepted(device_memory()->free(at(address)));
   };
   d.mem_host_alloc = [](void** pointer, size_t bytes, unsigned) {
     const auto lock = work_queue().lock();
     if (const Result refused = refuse_while_capturing()) return refused;
+    if (bytes == 0) return result::invalid_value;
     return (*pointer = pinned_memory().allocate(bytes)) ? result::success : result::out_of_memory;
   };
   d.mem_free_host = [](void* pointer) {

@@ -9,7 +9,7 @@
 
 namespace tape::cuda_device::emulation {
 
-constexpr int kMostSharedBytes = 227 << 10;  // dynamic shared memory of a block, as on sm_90
+constexpr int kMostSharedBytes = 163 << 10;  // dynamic shared memory of a block, as on sm_80
 
 /// A launch with copies of its arguments, in the name of the operation in scope.
 class StoredLaunch {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/error.h"
+
 namespace tape::cuda_device::emulation {
 namespace {
 
@@ -15,9 +17,15 @@ void WorkQueue::submit_note(std::shared_ptr<double> microseconds) {
   add({[this, to = std::move(microseconds)] { *to = microseconds_; }, false});
 }
 
+void WorkQueue::request_allocation(char* address, size_t bytes) {
+  if (bytes > 0 && !memory_.is_accessible(address, bytes))
+    raise(ErrorKind::device, "emulated device: an allocation of {} bytes is not in memory that is mapped", bytes);
+  requested_.set(address, bytes);
+}
+
 void WorkQueue::submit_allocation(char* address, size_t bytes, size_t capacity) {
   const auto lock = this->lock();
-  requested_.set(address, bytes);
+  request_allocation(address, bytes);
   add({[this, address, bytes, capacity] { memory_.set_allocated(address, bytes, capacity); }, false});
 }
 

@@ -29,8 +29,9 @@ class WorkQueue : NonCopyable {
   /// The pretended time at which the last work ended.
   double microseconds() const { return microseconds_; }
 
-  /// Changes requested() only, for an allocation that other work applies.
-  void request_allocation(char* address, size_t bytes) { requested_.set(address, bytes); }
+  /// Changes requested() only, for an allocation that other work applies. Throws Error (device) if it is in memory that
+  /// is not mapped.
+  void request_allocation(char* address, size_t bytes);
 
   /// Runs all work. What one of it throws drops the rest.
   void run() { run_until(submitted_); }

@@ -11,6 +11,7 @@
 
 #include "autograd/cuda/context.h"
 #include "autograd/cuda/emulation/emulation.h"
+#include "autograd/cuda/emulation/launch.h"
 #include "base/bfloat16.h"
 #include "tests/cuda/device_array.h"
 #include "tests/support/errors.h"
@@ -229,9 +230,19 @@ TEST(EmulatedLaunches, LimitsAreThoseOfADevice) {
                     "cuda: kernel test_indices could not be launched with 1 x 1 x 1 blocks of 1025 x 1 x 1 threads and "
                     "0 bytes of shared memory: invalid argument (CUDA_ERROR_INVALID_VALUE)");
   EXPECT_THROW(kernel({1, 65536}, {1}, output.get()), Error);
-  EXPECT_THROW(kernel.with_shared({1}, {1}, 300 << 10, output.get()), Error);
+  EXPECT_THROW(kernel.with_shared({1}, {1}, (163 << 10) + 1, output.get()), Error);  // of compute capability 8.0
   kernel({0}, {1}, output.get());
   EXPECT_EQ(device.launches(), 0);
+}
+
+// Drivers and toolkits before CUDA 12.1 refuse more.
+TEST(EmulatedLaunches, KernelsHaveAtMost4096BytesOfParameters) {
+  for (const RegisteredKernel* const kernel : emulated_kernels()) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < kernel->parameters.count; ++i)
+      bytes = (bytes + 7) / 8 * 8 + kernel->parameters.first[i].bytes;
+    EXPECT_LE(bytes, 4096) << kernel->name;
+  }
 }
 
 TEST(EmulatedLaunches, ArgumentsMustHaveTheSizesOfTheParameters) {
@@ -284,6 +295,58 @@ TEST(EmulatedDevices, HaveANameAndACapability) {
   EXPECT_EQ(context().capability, 80);
   EXPECT_EQ(context().total_memory, 64 << 20);
   synchronize();
+}
+
+TEST(EmulatedDevices, FollowTheRulesOfVirtualMemory) {
+  const EmulatedDevice device({.memory = 64 << 20});
+  const Driver& driver = *context().driver;
+  const AllocationProperties properties;
+  size_t page = 0;
+  ASSERT_EQ(driver.mem_get_allocation_granularity(&page, &properties, 0), result::success);
+  const size_t used_before = [&] {
+    size_t free_bytes = 0, total = 0;
+    driver.mem_get_info(&free_bytes, &total);
+    return total - free_bytes;
+  }();
+  DevicePointer begin = 0;
+  EXPECT_EQ(driver.mem_address_reserve(&begin, page + 1, 0, 0, 0), result::invalid_value);
+  ASSERT_EQ(driver.mem_address_reserve(&begin, 64 * page, 0, 0, 0), result::success);
+  begin += 512 * page;  // where the pool has nothing
+  unsigned long long memory = 0;
+  EXPECT_EQ(driver.mem_create(&memory, 100, &properties, 0), result::invalid_value);
+  EXPECT_EQ(driver.mem_create(&memory, size_t{1} << 40, &properties, 0), result::out_of_memory);
+  ASSERT_EQ(driver.mem_create(&memory, 2 * page, &properties, 0), result::success);
+
+  const AccessDescription access;
+  EXPECT_EQ(driver.mem_set_access(begin, 2 * page, &access, 1), result::invalid_value) << "nothing is mapped";
+  EXPECT_EQ(driver.mem_map(begin + 512, 2 * page, 0, memory, 0), result::invalid_value) << "not at a page";
+  EXPECT_EQ(driver.mem_map(begin, page, 0, memory, 0), result::invalid_value) << "not all of it";
+  EXPECT_EQ(driver.mem_map(begin, 2 * page, 0, memory + 1, 0), result::invalid_value) << "no such memory";
+  ASSERT_EQ(driver.mem_map(begin, 2 * page, 0, memory, 0), result::success);
+  EXPECT_EQ(driver.mem_map(begin + page, 2 * page, 0, memory, 0), result::invalid_value) << "mapped already";
+  EXPECT_THROW(driver.set_allocated(begin, 64, 64), Error) << "without access";
+  ASSERT_EQ(driver.mem_set_access(begin, 2 * page, &access, 1), result::success);
+  driver.set_allocated(begin + page, page, page);
+  EXPECT_THROW(driver.set_allocated(begin + page, page + 1, page + 1), Error) << "beyond the mapping";
+  driver.set_allocated(begin + page, 0, page);
+  synchronize();
+
+  EXPECT_EQ(driver.mem_unmap(begin, page), result::invalid_value) << "part of a mapping";
+  EXPECT_EQ(driver.mem_release(memory), result::success);
+  EXPECT_EQ(driver.mem_release(memory), result::invalid_value);
+  EXPECT_EQ(driver.mem_unmap(begin, 2 * page), result::success);
+  EXPECT_EQ(driver.mem_unmap(begin, 2 * page), result::invalid_value);
+  size_t free_bytes = 0, total = 0;
+  driver.mem_get_info(&free_bytes, &total);
+  EXPECT_EQ(total - free_bytes, used_before);
+
+  void* pinned = nullptr;
+  EXPECT_EQ(driver.mem_alloc(&begin, 0), result::invalid_value);
+  EXPECT_EQ(driver.mem_host_alloc(&pinned, 0, 0), result::invalid_value);
+  ASSERT_EQ(driver.mem_alloc(&begin, 100), result::success);
+  EXPECT_EQ(driver.mem_free(begin + 1), result::invalid_value);
+  EXPECT_EQ(driver.mem_free(begin), result::success);
+  EXPECT_EQ(driver.mem_free(begin), result::invalid_value);
 }
 
 TEST(EmulatedDevices, RefuseUnknownSchedules) {

@@ -77,7 +77,7 @@ std::unique_ptr<Fairseq> Fairseq::load(const std::string& folder, const Language
 void Fairseq::save(const std::string& folder) const {
   write_in_folder(folder, kModelFile, model()->bytes());
   write_in_folder(folder, "vocab.json", vocabulary_json(table()));
-  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config()));
+  write_tokenizer_config(folder, config());
 }
 
 }  // namespace tape::text

@@ -1,9 +1,6 @@
 #include "text/load_tokenizer.h"
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
-#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,6 +14,7 @@
 #include "text/sentence_piece.h"
 #include "text/tokenizer_json.h"
 #include "text/tokenizers/class_names.h"
+#include "text/tokenizers/class_options.h"
 #include "text/word_piece.h"
 
 namespace tape::text {
@@ -33,17 +31,9 @@ std::vector<std::string> model_files(const std::string& folder) {
   return out;
 }
 
-// `transformers` tokenizer classes, without "Fast", whose files we read the same way.
-constexpr std::array<std::string_view, 12> kWordPieceClasses{
-    "BertTokenizer",      "ConvBertTokenizer",           "DistilBertTokenizer", "DPRContextEncoderTokenizer",
-    "DPRReaderTokenizer", "DPRQuestionEncoderTokenizer", "ElectraTokenizer",    "LayoutLMTokenizer",
-    "LxmertTokenizer",    "MobileBertTokenizer",         "RetriBertTokenizer",  "SqueezeBertTokenizer"};
-constexpr std::array<std::string_view, 3> kByteLevelBpeClasses{"GPT2Tokenizer", "RobertaTokenizer", "BartTokenizer"};
-
 /// Throws Error (format) for a class that would give other ids. Such files usually come without any class.
-void check_class(const std::string& folder, const std::string& name, std::span<const std::string_view> classes,
-                 const char* files) {
-  if (name.empty() || std::ranges::find(classes, name) != classes.end()) return;
+void check_class(const std::string& folder, const std::string& name, VocabularyFiles needed, const char* files) {
+  if (name.empty() || (needed != VocabularyFiles::none && vocabulary_files_of(name) == needed)) return;
   raise(ErrorKind::format,
         "{}/tokenizer_config.json: tokenizer_class {} is not supported with {}: save it with its fast tokenizer, which "
         "writes tokenizer.json",
@@ -57,7 +47,7 @@ std::unique_ptr<Tokenizer> load_sentence_piece(const std::string& folder, const 
   const TokenizerConfig config = read_tokenizer_config(folder, {});
   const bool library = config.backend == "sentencepiece" || name.empty();
   if (!library && PieceTokenizer::knows(name)) return PieceTokenizer::load(folder, file, name, languages);
-  if (!library) check_class(folder, name, {}, "a SentencePiece model");
+  if (!library) check_class(folder, name, VocabularyFiles::none, "a SentencePiece model");
   const std::string where = fmt::format("{}/tokenizer_config.json", folder);
   if (name.empty() && fs::path(file).filename() == "sentencepiece.bpe.model")
     raise(ErrorKind::format,
@@ -85,11 +75,11 @@ std::unique_ptr<Tokenizer> load_any(const std::string& folder, const Languages& 
   const std::string name(strip_fast_suffix(tokenizer_class_of(folder)));
   if (Fairseq::knows(name)) return Fairseq::load(folder, languages);
   if (has("vocab.txt")) {
-    check_class(folder, name, kWordPieceClasses, "vocab.txt");
+    check_class(folder, name, VocabularyFiles::word_piece, "vocab.txt");
     return WordPiece::load(folder);
   }
   if (has("vocab.json") && has("merges.txt")) {
-    check_class(folder, name, kByteLevelBpeClasses, "vocab.json and merges.txt");
+    check_class(folder, name, VocabularyFiles::byte_level_bpe, "vocab.json and merges.txt");
     return ByteLevelBpe::load(folder);
   }
   const std::vector<std::string> models = model_files(folder);
@@ -111,9 +101,10 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder, const Langu
 }
 
 void remove_tokenizer(const std::string& folder) {
-  for (const char* name : {"source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer.json",
-                           "sentencepiece.bpe.model", "tokenizer.model", "spiece.model", "vocab.txt", "merges.txt",
-                           "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}) {
+  for (const char* name :
+       {"source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer.json", "sentencepiece.bpe.model",
+        "tokenizer.model", "spiece.model", "vocab.txt", "merges.txt", "tokenizer_config.json",
+        "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"}) {
     remove_path(join_path(folder, name));
   }
 }

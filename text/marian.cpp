@@ -86,7 +86,7 @@ void Marian::save(const std::string& folder) const {
   write_in_folder(folder, "target.spm", target().model()->bytes());
   write_in_folder(folder, "vocab.json", vocabulary_json(table()));
   if (!joint) write_in_folder(folder, "target_vocab.json", vocabulary_json(target_->table()));
-  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(saved));
+  write_tokenizer_config(folder, saved);
 }
 
 }  // namespace tape::text

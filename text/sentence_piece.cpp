@@ -104,7 +104,7 @@ void SentencePiece::save(const std::string& folder) const {
   if (!model_->is_bpe()) config.extra_ids = 0;
   config.backend = "sentencepiece";  // split with the library, not with transformers' own code
   write_in_folder(folder, model_->is_bpe() ? "tokenizer.model" : "spiece.model", bytes());
-  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
+  write_tokenizer_config(folder, config);
 }
 
 }  // namespace tape::text

@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "text/json.h"
 #include "text/tokenizers/class_names.h"
+#include "text/tokenizers/class_options.h"
 #include "text/tokenizers/json_parts.h"
 
 namespace tape::text {
@@ -90,31 +91,6 @@ TokenizerConfig default_names(const std::string& folder, const JsonEntry& file, 
 TokenizerConfig with_unknown(TokenizerConfig config, const JsonModel& model) {
   if (config.unk.empty()) config.unk = model.unk_token();
   return config;
-}
-
-/// Replaces options of the file that tokenizer_config.json also has, for the classes in which `transformers` takes them
-/// from there. Returns whether it changed one.
-bool replace_options(nlohmann::json& file, std::string_view tokenizer_class, const TokenizerConfig& config) {
-  constexpr std::array<std::string_view, 10> kBert{
-      "BertTokenizer",     "ConvBertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "FunnelTokenizer",
-      "LayoutLMTokenizer", "LxmertTokenizer",   "MobileBertTokenizer", "MPNetTokenizer",   "SqueezeBertTokenizer"};
-  constexpr std::array<std::string_view, 5> kByteLevel{"BartTokenizer", "DebertaTokenizer", "GPT2Tokenizer",
-                                                       "GPTNeoXTokenizer", "RobertaTokenizer"};
-  bool changed = false;
-  const auto replace = [&](const auto& classes, const char* part, const char* type, const char* key,
-                           std::optional<bool> value) {
-    if (!value || std::ranges::find(classes, tokenizer_class) == classes.end()) return;
-    const auto step = file.find(part);
-    if (step == file.end() || !step->is_object() || !step->contains("type") || (*step)["type"] != type) return;
-    nlohmann::json& option = (*step)[key];
-    changed = changed || option != *value;
-    option = *value;
-  };
-  replace(kBert, "normalizer", "BertNormalizer", "lowercase", config.do_lower_case);
-  replace(kBert, "normalizer", "BertNormalizer", "strip_accents", config.strip_accents);
-  replace(kBert, "normalizer", "BertNormalizer", "handle_chinese_chars", config.tokenize_chinese_chars);
-  replace(kByteLevel, "pre_tokenizer", "ByteLevel", "add_prefix_space", config.add_prefix_space);
-  return changed;
 }
 
 JsonEntry optional(const JsonEntry& file, const char* key) {

@@ -24,9 +24,11 @@ class JsonModel;
 class TokenizerJson : public LanguagePipeline {
  public:
   /// Reads tokenizer.json from a folder, and the names of special tokens as `transformers` does: from
-  /// tokenizer_config.json and special_tokens_map.json, else from the tokenizer class, else none. For BERT's classes,
-  /// do_lower_case, strip_accents and tokenize_chinese_chars of tokenizer_config.json replace the options of
-  /// tokenizer.json, and add_prefix_space for GPT-2's and RoBERTa's, as in `transformers`.
+  /// tokenizer_config.json and special_tokens_map.json, else from the tokenizer class, else none. As in
+  /// `transformers`, options of tokenizer_config.json replace those of tokenizer.json: do_lower_case, strip_accents and
+  /// tokenize_chinese_chars for BERT's classes, add_prefix_space for those of GPT-2, RoBERTa, Llama (with legacy),
+  /// XLM-RoBERTa, CamemBERT, ALBERT (with do_lower_case and keep_accents) and DeBERTa-v2 (with do_lower_case and
+  /// split_by_punct).
   ///
   /// A tokenizer of NLLB, mBART or mBART-50 (by its class, see tokenizer_class_of()) encodes texts in src_lang of
   /// tokenizer_config.json, and target() those in tgt_lang; `languages` overrides both. Throws Error (format) with the

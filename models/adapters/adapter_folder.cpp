@@ -168,12 +168,28 @@ void check_whole(const AdapterConfig& config, const std::map<std::string, Tensor
             whole.contains(of) ? of : copy, whole.contains(of) ? copy : of);
 }
 
+/// The layout with the names of an adapter file: those of the modules in memory, or those of the base model's file,
+/// which are the names in memory of older versions of transformers.
+Layout peft_layout(const Layout& layout, const AdapterTensors& tensors) {
+  const Layout now = layout.in_memory();
+  const auto is_older = [&](const std::string& module) {
+    return now.linears(module).empty() && !layout.linears(module).empty();
+  };
+  for (const auto& [name, tensor] : tensors.low_rank)
+    if (is_older(name.substr(kAdapterPrefix.size(), name.rfind(".lora_") - kAdapterPrefix.size()))) return layout;
+  for (const auto& [name, tensor] : tensors.whole)
+    if (is_older(name.substr(0, name.rfind('.')))) return layout;
+  return now;
+}
+
 /// Reads adapters for `model`. If it is null, throws Error (config) for adapters that change the base model.
-AdapterFile read_adapter(const std::string& folder, const Layout& layout, const nn::Module* model) {
+AdapterFile read_adapter(const std::string& folder, const Layout& base_layout, const nn::Module* model) {
   const AdapterConfig config(folder);
   const std::string where = adapter_weights_path(folder);
   constexpr std::string_view kEnd = ".lora_A.weight";
   AdapterFile file{.adapters = {}, .tensors = read_adapter_tensors(folder)};
+  file.layout = peft_layout(base_layout, file.tensors);
+  const Layout& layout = file.layout;
   for (const auto& [name, tensor] : file.tensors.low_rank) {
     if (!name.ends_with(kEnd)) continue;
     const std::string linear = name.substr(kAdapterPrefix.size(), name.size() - kAdapterPrefix.size() - kEnd.size());
@@ -190,8 +206,8 @@ AdapterFile read_adapter(const std::string& folder, const Layout& layout, const 
   return file;
 }
 
-nn::StateDict values_of(const AdapterFile& file, const std::string& where, const Layout& layout,
-                        const std::string& name) {
+nn::StateDict values_of(const AdapterFile& file, const std::string& where, const std::string& name) {
+  const Layout& layout = file.layout;
   nn::StateDict values = layout.adapters(name, shapes_of(file.adapters)).from_file(file.tensors.low_rank, where);
   values.merge(layout.only(file.tensors.whole).from_file(file.tensors.whole, where));
   return values;
@@ -223,8 +239,9 @@ std::vector<std::string> add_adapter(nn::Module& model, const Layout& layout, co
   return paths;
 }
 
-void save_adapter(const std::string& folder, nn::Module& model, const Layout& layout, const std::string& name,
+void save_adapter(const std::string& folder, nn::Module& model, const Layout& base_layout, const std::string& name,
                   const AdapterMetadata& note) {
+  const Layout layout = base_layout.in_memory();
   const Linears linears = linears_of(model);
   const std::map<std::string, nn::LoraOptions> adapters = adapted(model, linears, name);
   check_packed(linears, layout, name);
@@ -259,9 +276,15 @@ void check_merged(const nn::Module& model, const std::string& folder) {
 
 void load_adapter(const std::string& folder, nn::Module& model, const Layout& layout, const std::string& name) {
   const AdapterFile file = read_adapter(folder, layout, &model);
-  const nn::StateDict values = values_of(file, adapter_weights_path(folder), layout, name);
+  const Linears linears = linears_of(model);
+  for (const auto& [path, options] : file.adapters)
+    if (!linears.contains(path))
+      raise(ErrorKind::config,
+            "{}: {} has an adapter, which is supported for linear layers but not for the output layer",
+            adapter_weights_path(folder), file.layout.file_linear_name(path));
+  const nn::StateDict values = values_of(file, adapter_weights_path(folder), name);
   nn::add_adapters(model, name, {file.adapters.begin(), file.adapters.end()});
-  share_packed(linears_of(model), layout, name);
+  share_packed(linears, layout, name);
   copy_values(model, values);
   nn::activate_adapter(model, name);
 }
@@ -271,7 +294,7 @@ void load_adapter(const std::string& folder, const AnyModel& model, const std::s
 }
 
 nn::StateDict adapter_values(const std::string& folder, const Layout& layout, const std::string& name) {
-  return values_of(read_adapter(folder, layout, nullptr), adapter_weights_path(folder), layout, name);
+  return values_of(read_adapter(folder, layout, nullptr), adapter_weights_path(folder), name);
 }
 
 }  // namespace tape::models

@@ -5,10 +5,11 @@
 
 namespace tape::models {
 
-/// Adapters of a folder, by our layer paths, and their tensors.
+/// Adapters of a folder, by our layer paths, and their tensors; `layout` is the base model's, in the folder's names.
 struct AdapterFile {
   std::map<std::string, nn::LoraOptions> adapters;
   AdapterTensors tensors;
+  Layout layout = {};
 };
 
 /// Turns adapters that peft applies to a changed base model, W - s B0 A0, into plain adapters of twice the rank on the

@@ -68,6 +68,7 @@ void visit_gpt2_keys(Config& c, Visit&& visit) {
   visit("tie_word_embeddings", c.tie_output);
   visit("bos_token_id", c.bos_id);
   visit("eos_token_id", c.eos_ids);
+  visit("pad_token_id", c.padding_id);
 }
 
 GptConfig read_gpt_config(const ConfigReader& given) {

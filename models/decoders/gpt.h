@@ -19,8 +19,9 @@ struct GptConfig {
   double norm_eps = 1e-5;
   bool tie_output = true;  ///< whether the output matrix is the token table
   nn::TokenOutput output = nn::TokenOutput::logits;
-  std::optional<int64_t> bos_id = {};  ///< beginning-of-text token, if any
-  std::vector<int64_t> eos_ids = {};   ///< end-of-text tokens
+  std::optional<int64_t> bos_id = {};      ///< beginning-of-text token, if any
+  std::vector<int64_t> eos_ids = {};       ///< end-of-text tokens
+  std::optional<int64_t> padding_id = {};  ///< pad_token_id of the model's folder; changes nothing here
   double init_std = 0.02;  ///< standard deviation of the initial weights; smaller for projections into the residual
 };
 

@@ -57,7 +57,9 @@ namespace tape::models::hugging_face {
 namespace {
 
 constexpr RotaryKeys kRotaryKeys{.theta = "rotary_emb_base", .fraction = "rotary_pct", .default_fraction = 0.25};
+constexpr const char* kOutputModule = "embed_out";
 constexpr const char* kOutput = "embed_out.weight";
+constexpr const char* kMemoryOutputModule = "lm_head";  // since transformers 5
 
 template <class Config, class Visit>
 void visit_gpt_neox_keys(Config& c, Visit&& visit) {
@@ -77,6 +79,7 @@ void visit_gpt_neox_keys(Config& c, Visit&& visit) {
   visit("tie_word_embeddings", c.tie_output);
   visit("bos_token_id", c.bos_id);
   visit("eos_token_id", c.eos_ids);
+  visit("pad_token_id", c.padding_id);
 }
 
 GptNeoXConfig read_gpt_neox_config(const ConfigReader& config) {
@@ -117,13 +120,14 @@ Layout gpt_neox_layout(const GptNeoXConfig& c) {
     layout.copy(kOutput, "gpt_neox.embed_in.weight");
   else
     layout.tensor("output.weight", kOutput, {c.vocab, width});
+  layout.name_in_memory(kOutputModule, kMemoryOutputModule);
   return layout;
 }
 
-/// Files name the output matrix embed_out; transformers since 5 calls it lm_head in memory, and so in some files.
+/// Some files have the output matrix under its name in memory.
 std::map<std::string, Tensor> with_embed_out(std::map<std::string, Tensor> tensors) {
   if (tensors.contains(kOutput)) return tensors;  // if both are present, the other is reported as unexpected
-  if (auto named = tensors.extract("lm_head.weight"); !named.empty()) {
+  if (auto named = tensors.extract(fmt::format("{}.weight", kMemoryOutputModule)); !named.empty()) {
     named.key() = kOutput;
     tensors.insert(std::move(named));
   }

@@ -19,10 +19,11 @@ struct GptNeoXConfig {
   double dropout = 0;            ///< of sublayer outputs and the embeddings
   double attention_dropout = 0;  ///< of attention weights
   double norm_eps = 1e-5;
-  bool tie_output = false;             ///< whether the output matrix is the token table
-  std::optional<int64_t> bos_id = {};  ///< beginning-of-text token, if any
-  std::vector<int64_t> eos_ids = {};   ///< end-of-text tokens
-  double init_std = 0.02;              ///< standard deviation of the initial weights
+  bool tie_output = false;                 ///< whether the output matrix is the token table
+  std::optional<int64_t> bos_id = {};      ///< beginning-of-text token, if any
+  std::vector<int64_t> eos_ids = {};       ///< end-of-text tokens
+  std::optional<int64_t> padding_id = {};  ///< pad_token_id of the model's folder; changes nothing here
+  double init_std = 0.02;                  ///< standard deviation of the initial weights
 };
 
 /// Throws Error (config) naming the invalid value.

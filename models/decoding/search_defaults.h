@@ -20,6 +20,9 @@ struct SearchDefaults {
   bool forced_eos = false;                 ///< forced_eos_token_id: forces eos as the token at max_length
   /// Keys of the file that affect generation in transformers but not here.
   std::vector<std::string> not_followed = {};
+  /// Keys for transformers' generate() without a field here, as the text of a JSON object or empty; save() writes them
+  /// back.
+  std::string other_keys = {};
 };
 
 /// "folder/generation_config.json: repetition_penalty is not followed"; empty if every key is.

@@ -99,7 +99,7 @@ BartConfig read_bart_config(const ConfigReader& given) {
   if (c.max_length < 1 || c.max_length > kMostPositions)
     config.wrong("max_position_embeddings", fmt::format("from 1 to {}", kMostPositions));
   c.init_std = config.number("init_std", c.init_std);
-  c.eos_id = config.whole("eos_token_id", c.eos_id);
+  c.eos_id = config.first_whole("eos_token_id", c.eos_id);
   // The default of transformers' generate() for mBART.
   c.bos_id =
       config.whole("decoder_start_token_id", kind == BartKind::mbart ? config.whole("bos_token_id", 0) : c.bos_id);

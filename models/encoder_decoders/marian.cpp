@@ -72,7 +72,7 @@ TransformerConfig read_marian_config(const ConfigReader& config) {
   visit_marian_keys(c, ReadKeys{config});
   if (c.share_embeddings) c.tgt_vocab = c.src_vocab;
   c.bos_id = config.whole("decoder_start_token_id", c.padding_id);
-  c.eos_id = config.whole("eos_token_id", 0);
+  c.eos_id = config.first_whole("eos_token_id", 0);
   return c;
 }
 
@@ -88,7 +88,7 @@ TransformerConfig read_m2m100_config(const ConfigReader& config) {
                                                     .output_bias = false});
   c.position_offset = c.padding_id + 1;
   c.bos_id = config.whole("decoder_start_token_id", 2);
-  c.eos_id = config.whole("eos_token_id", 2);
+  c.eos_id = config.first_whole("eos_token_id", 2);
   return c;
 }
 

@@ -103,7 +103,6 @@ void visit_t5_keys(Config& c, Visit&& visit) {
   visit("dropout_rate", c.dropout);
   visit("layer_norm_epsilon", c.norm_eps);
   visit("pad_token_id", c.padding_id);
-  visit("eos_token_id", c.eos_id);
   visit("forced_bos_token_id", c.forced_bos);
 }
 
@@ -184,6 +183,7 @@ T5Config read_t5_config(const ConfigReader& given) {
   T5Config c{.kind = kind};
   if (kind == T5Kind::mt5) c.vocab = 250112, c.d_ff = 1024, c.layers = 8, c.heads = 6;
   visit_t5_keys(c, ReadKeys{config});
+  c.eos_id = config.first_whole("eos_token_id", c.eos_id);
   c.decoder_layers = config.whole("num_decoder_layers", c.layers);
   c.bos_id = config.whole("decoder_start_token_id", c.padding_id);
   read_feed_forward(config, c);
@@ -201,7 +201,8 @@ nlohmann::ordered_json t5_json(const T5Config& c, DType dtype) {
   nlohmann::ordered_json json = begin_config(
       c.kind == T5Kind::mt5 ? "MT5ForConditionalGeneration" : "T5ForConditionalGeneration", to_string(c.kind), dtype);
   visit_t5_keys(c, WriteKeys{json});
-  json.update({{"num_decoder_layers", c.decoder_layers},
+  json.update({{"eos_token_id", c.eos_id},
+               {"num_decoder_layers", c.decoder_layers},
                {"feed_forward_proj", feed_forward_name(c)},
                {"decoder_start_token_id", c.bos_id},
                {"bos_token_id", nullptr},

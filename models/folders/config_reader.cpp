@@ -99,6 +99,13 @@ std::vector<int64_t> ConfigReader::integers(const char* key) const {
   return numbers;
 }
 
+int64_t ConfigReader::first_whole(const char* key, int64_t otherwise) const {
+  if (!has(key)) return otherwise;
+  const std::vector<int64_t> numbers = integers(key);
+  if (numbers.empty()) wrong(key, "an integer or a list of at least one");
+  return numbers.front();
+}
+
 ConfigReader ConfigReader::object(const char* key) const {
   const Json& j = *find(key, false);
   if (!j.is_object()) wrong(key, "an object");

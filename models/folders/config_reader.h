@@ -32,6 +32,8 @@ class ConfigReader {
   std::vector<std::string> names(const char* key) const;
   /// Integers in a list, or a single one.
   std::vector<int64_t> integers(const char* key) const;
+  /// An integer, or the first one of a list.
+  int64_t first_whole(const char* key, int64_t otherwise) const;
   /// The object of a key, which must be present; errors of the reader returned name the key too.
   ConfigReader object(const char* key) const;
   /// The same file with other names of some keys, as pairs {their name, the name that is read} (transformers'

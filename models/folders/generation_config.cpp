@@ -1,5 +1,6 @@
 #include "models/folders/generation_config.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "models/folders/config_keys.h"
+#include "text/json.h"
 
 namespace tape::models::hugging_face {
 namespace {
@@ -66,6 +68,50 @@ const NeutralKeys& common_keys() {
   return keys;
 }
 
+/// Further keys of transformers' generate() that a config.json may have.
+const NeutralKeys& other_keys() {
+  static const auto& keys = *new const NeutralKeys{{"do_sample", false},
+                                                   {"temperature", 1},
+                                                   {"top_k", 50},
+                                                   {"top_p", 1},
+                                                   {"min_p", {}},
+                                                   {"typical_p", 1},
+                                                   {"epsilon_cutoff", 0},
+                                                   {"eta_cutoff", 0},
+                                                   {"top_h", {}},
+                                                   {"bad_words_ids", {}},
+                                                   {"num_beams", 1},
+                                                   {"length_penalty", 1},
+                                                   {"min_length", 0},
+                                                   {"max_length", {}},
+                                                   {"max_new_tokens", {}},
+                                                   {"early_stopping", false},
+                                                   {"pad_token_id", {}},
+                                                   {"forced_bos_token_id", {}},
+                                                   {"forced_eos_token_id", {}},
+                                                   {"eos_token_id", {}}};
+  return keys;
+}
+
+/// The keys for transformers' generate() except those in `own`, as the text of a JSON object; empty if there is none.
+std::string keys_to_keep(const std::optional<ConfigReader>& file, const ConfigReader& config,
+                         const std::vector<std::string>& own) {
+  Json kept = Json::object();
+  if (file) {
+    kept = file->json();
+    for (const char* key : {"transformers_version", "_from_model_config"}) kept.erase(key);
+  } else {
+    for (const NeutralKeys* keys : {&common_keys(), &other_keys()})
+      for (const std::string& key : changing(config, *keys)) kept[key] = config.json().at(key);
+  }
+  for (const std::string& key : own) kept.erase(key);
+  return kept.empty() ? "" : kept.dump();
+}
+
+Json kept_keys(const SearchDefaults& defaults) {
+  return defaults.other_keys.empty() ? Json::object() : parse_json(defaults.other_keys, "SearchDefaults: other_keys");
+}
+
 std::vector<std::string> keys_not_followed(const ConfigReader& file, int64_t padding_id) {
   NeutralKeys keys = common_keys();
   keys.insert(keys.begin(), {"do_sample", false});
@@ -121,7 +167,7 @@ SearchDefaults read_search_defaults(const ConfigReader& file, const EncoderDecod
   if (file.has("length_penalty")) found.length_penalty = file.number("length_penalty");
   if (read_target_ids(file).ends.size() > 1) found.not_followed.emplace_back("eos_token_id");
   if (file.has("forced_eos_token_id")) {
-    found.forced_eos = file.whole("forced_eos_token_id") == options.eos_id;
+    found.forced_eos = file.integers("forced_eos_token_id") == std::vector{options.eos_id};
     if (!found.forced_eos) found.not_followed.emplace_back("forced_eos_token_id");
   }
   if (file.has("early_stopping") && file.json().at("early_stopping") == "never")
@@ -139,16 +185,24 @@ SearchDefaults read_generation_defaults(const ConfigReader& file) {
 
 void read_search(CausalLM& model, const std::optional<ConfigReader>& file, const ConfigReader& config, bool) {
   model.search = read_generation_defaults(file ? *file : config);
+  model.search.other_keys =
+      keys_to_keep(file, config, {"bos_token_id", "eos_token_id", "no_repeat_ngram_size", "min_new_tokens"});
 }
 
 void read_search(EncoderDecoder& model, const std::optional<ConfigReader>& file, const ConfigReader& config,
                  bool forced_eos) {
   model.search = read_search_defaults(file ? *file : config, model.options());
   if (!file && !config.contains("forced_eos_token_id")) model.search.forced_eos = forced_eos;
+  std::vector<std::string> own{
+      "eos_token_id",   "decoder_start_token_id", "forced_bos_token_id", "num_beams",      "length_penalty",
+      "early_stopping", "no_repeat_ngram_size",   "min_length",          "min_new_tokens", "max_length",
+      "max_new_tokens", "forced_eos_token_id"};
+  std::erase_if(own, [&](const std::string& key) { return std::ranges::count(model.search.not_followed, key) > 0; });
+  model.search.other_keys = keys_to_keep(file, config, own);
 }
 
 FolderTextFiles texts_of(Json config, const CausalLM& model, const SaveOptions&) {
-  Json json = Json::object();
+  Json json = kept_keys(model.search);
   if (model.options().bos_id) json["bos_token_id"] = *model.options().bos_id;
   if (!model.options().eos_ids.empty()) WriteKeys{json}("eos_token_id", model.options().eos_ids);
   if (model.search.no_repeat_ngram > 0) json["no_repeat_ngram_size"] = model.search.no_repeat_ngram;
@@ -164,7 +218,11 @@ FolderTextFiles texts_of(Json config, const EncoderDecoder& model, const SaveOpt
   };
   const EncoderDecoderOptions& o = model.options();
   const SearchDefaults& s = model.search;
-  Json json{{"eos_token_id", o.eos_id}, {"pad_token_id", o.padding_id}};
+  Json json = kept_keys(s);
+  // Of several end tokens, searches use one.
+  if (!json.contains("eos_token_id") || std::ranges::count(json["eos_token_id"], Json(o.eos_id)) == 0)
+    json["eos_token_id"] = o.eos_id;
+  json.emplace("pad_token_id", o.padding_id);
   write_start(json);
   if (s.beams) json["num_beams"] = *s.beams;
   if (s.length_penalty) json["length_penalty"] = *s.length_penalty;

@@ -96,6 +96,21 @@ void Layout::optional_row(const std::string& ours, const std::string& theirs, in
 
 void Layout::copy(const std::string& theirs, const std::string& of) { copies_.emplace_back(theirs, of); }
 
+Layout Layout::in_memory() const {
+  Layout layout = *this;
+  const auto rename = [this](std::string& name) {
+    for (const auto& [theirs, in_memory] : memory_names_)
+      if (name.starts_with(theirs + ".")) name = in_memory + name.substr(theirs.size());
+  };
+  for (Entry& entry : layout.entries_) rename(entry.theirs);
+  for (auto& [copy, of] : layout.copies_) {
+    rename(copy);
+    rename(of);
+  }
+  layout.memory_names_.clear();
+  return layout;
+}
+
 bool Layout::ignores(const std::string& name) const {
   return std::any_of(ignored_.begin(), ignored_.end(),
                      [&](const std::string& part) { return name.find(part) != std::string::npos; });

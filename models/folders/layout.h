@@ -49,6 +49,12 @@ class Layout {
   void copy(const std::string& theirs, const std::string& of);
   /// Pairs of an optional name and the name of the tensor that it is tied to.
   const std::vector<std::pair<std::string, std::string>>& copies() const { return copies_; }
+  /// Notes that transformers calls a module of the file differently in memory, which is the name that peft stores.
+  void name_in_memory(const std::string& theirs, const std::string& in_memory) {
+    memory_names_.emplace_back(theirs, in_memory);
+  }
+  /// The layout with these names.
+  Layout in_memory() const;
   /// Ignores tensors whose names contain this text.
   void ignore(std::string_view part) { ignored_.emplace_back(part); }
 
@@ -113,7 +119,7 @@ class Layout {
 
   std::string ours_, theirs_;  // of the current scope
   std::vector<Entry> entries_;
-  std::vector<std::pair<std::string, std::string>> copies_;
+  std::vector<std::pair<std::string, std::string>> copies_, memory_names_;
   std::vector<std::string> ignored_;
 };
 

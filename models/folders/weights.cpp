@@ -1,7 +1,10 @@
 #include "models/folders/weights.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -59,6 +62,38 @@ Weights read_shards(const std::string& folder) {
 
 int64_t bytes_of(const Tensor& tensor) { return tensor.numel() * size_of(tensor.dtype()); }
 
+/// Files that replace those of the same names only once all are written: shards of two models would load as one.
+class NewFiles {
+ public:
+  explicit NewFiles(std::string folder) : folder_(std::move(folder)) {}
+  ~NewFiles() {
+    for (const std::string& name : names_) {
+      std::error_code ignored;
+      std::filesystem::remove(path_of(name), ignored);
+    }
+  }
+  NewFiles(const NewFiles&) = delete;
+  NewFiles& operator=(const NewFiles&) = delete;
+
+  /// Where to write a file.
+  std::string add(const std::string& name) { return path_of(*names_.insert(name).first); }
+  /// Returns the names.
+  std::set<std::string> replace() {
+    for (const std::string& name : names_) {
+      std::error_code failed;
+      std::filesystem::rename(path_of(name), join_path(folder_, name), failed);
+      if (failed) raise(ErrorKind::io, "{}: cannot rename: {}", path_of(name), failed.message());
+    }
+    return std::exchange(names_, {});
+  }
+
+ private:
+  std::string path_of(const std::string& name) const { return join_path(folder_, name + ".new"); }
+
+  std::string folder_;
+  std::set<std::string> names_;
+};
+
 /// Files that an earlier save may have left: shards and index, or the single file.
 void remove_old(const std::string& folder, const std::set<std::string>& keep) {
   if (!is_folder(folder)) return;
@@ -112,17 +147,15 @@ void write_weights(const std::string& folder, const std::map<std::string, Tensor
     return;
   }
   Json map = Json::object();
-  std::set<std::string> written{kIndex};
+  NewFiles files(folder);
   for (size_t i = 0; i < shards.size(); ++i) {
     const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
-    save_safetensors(join_path(folder, name), shards[i], metadata());
+    save_safetensors(files.add(name), shards[i], metadata());
     for (const auto& [tensor, value] : shards[i]) map[tensor] = name;
-    written.insert(name);
   }
-  const std::string index =
-      fmt::format("{}\n", Json{{"metadata", {{"total_size", total}}}, {"weight_map", map}}.dump(2));
-  write_in_folder(folder, kIndex, index);
-  remove_old(folder, written);
+  write_file(files.add(kIndex),
+             fmt::format("{}\n", Json{{"metadata", {{"total_size", total}}}, {"weight_map", map}}.dump(2)));
+  remove_old(folder, files.replace());
 }
 
 }  // namespace tape::models

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "text/byte_level_bpe.h"
 #include "text/json.h"
 #include "text/load_tokenizer.h"
+#include "text/tokenizers/config.h"
 
 namespace tape::models {
 namespace {
@@ -24,6 +26,7 @@ struct Kind {
   std::string model;  // "gpt2" or "llama"
   std::string split;  // "tokenizer.ggml.pre"
   std::vector<std::string> merges;
+  std::set<std::string> added = {};  // added tokens that are not special, which are never split
 };
 
 /// The consecutive parts of a "pre_tokenizer".
@@ -62,17 +65,24 @@ std::vector<std::string> merges_of(const SortedJson& model, const std::string& w
   return merges;
 }
 
+std::set<std::string> added_of(const SortedJson& tokenizer) {
+  std::set<std::string> added;
+  for (const SortedJson& token : tokenizer.value("added_tokens", SortedJson::array()))
+    if (!token.value("special", false)) added.insert(token.value("content", ""));
+  return added;
+}
+
 Kind kind_of_json(const std::string& file) {
   const SortedJson parsed = parse_large_json(read_text(file), file);
   const SortedJson model = parsed.value("model", SortedJson::object());
   const std::string type = model.is_object() ? model.value("type", "BPE") : "";
   if (type != "BPE") raise(ErrorKind::config, "{}: GGUF cannot store a tokenizer of type \"{}\", only BPE", file, type);
-  if (model.value("byte_fallback", false)) return {"llama", "default", merges_of(model, file)};
+  if (model.value("byte_fallback", false)) return {"llama", "default", merges_of(model, file), added_of(parsed)};
   const std::string split = split_of(steps_of(parsed.value("pre_tokenizer", SortedJson())));
   if (split.empty())
     raise(ErrorKind::config,
           "{}: \"pre_tokenizer\" matches none that GGUF has a name for (GPT-2, Llama 3, Qwen2, SmolLM)", file);
-  return {"gpt2", split, merges_of(model, file)};
+  return {"gpt2", split, merges_of(model, file), added_of(parsed)};
 }
 
 Kind kind_of(const std::string& folder, const text::Tokenizer& tokenizer) {
@@ -87,6 +97,18 @@ Kind kind_of(const std::string& folder, const text::Tokenizer& tokenizer) {
   Kind kind{"gpt2", "gpt-2", {}};
   for (const auto& [left, right] : bpe->merges()) kind.merges.push_back(fmt::format("{} {}", left, right));
   return kind;
+}
+
+/// The folder's chat template; "" if it has none, or several of which none is the default.
+std::string chat_template_of(const text::TokenizerConfig& config) {
+  if (config.other_keys.empty()) return "";
+  const SortedJson keys = parse_large_json(config.other_keys, "tokenizer_config.json", 32);
+  const SortedJson given = keys.value("chat_template", SortedJson());
+  if (given.is_string()) return given.get<std::string>();
+  if (given.is_array())
+    for (const SortedJson& one : given)
+      if (one.is_object() && one.value("name", "") == "default") return one.value("template", "");
+  return "";
 }
 
 /// "<0x0A>"
@@ -140,6 +162,9 @@ void append_tokenizer(GgufMetadata& metadata, const std::string& folder, int64_t
   const auto tokenizer = text::load_tokenizer(folder);
   check_tokenizer_fits(folder, *tokenizer, "vocab_size", vocab);
   Kind kind = kind_of(folder, *tokenizer);
+  const text::TokenizerConfig config = text::read_tokenizer_config(folder, {});
+  for (const text::AddedToken& token : config.added)
+    if (!token.special) kind.added.insert(token.content);
   const text::SpecialTokens& special = tokenizer->special();
   std::vector<std::string> tokens;
   std::vector<int32_t> types;
@@ -149,6 +174,7 @@ void append_tokenizer(GgufMetadata& metadata, const std::string& folder, int64_t
     types.push_back(unused                                                         ? kUnused
                     : kind.model == "llama" && id == special.unk                   ? kUnknown
                     : tokenizer->is_special(id)                                    ? kControl
+                    : kind.added.contains(tokenizer->token(id))                    ? kUserDefined
                     : kind.model == "llama" && is_byte_token(tokenizer->token(id)) ? kByte
                                                                                    : kNormal);
   }
@@ -173,6 +199,8 @@ void append_tokenizer(GgufMetadata& metadata, const std::string& folder, int64_t
     if (id >= 0) entry(key, static_cast<uint32_t>(id));
   entry("add_bos_token", ends.begin.has_value());
   entry("add_eos_token", ends.end.has_value());
+  if (const std::string text = chat_template_of(config); !text.empty())
+    metadata.emplace_back("tokenizer.chat_template", text);
 }
 
 }  // namespace tape::models

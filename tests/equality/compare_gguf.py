@@ -138,6 +138,7 @@ def main():
             model.save_pretrained(folder)
             for name in ("vocab.json", "merges.txt"):
                 shutil.copy(TOKENIZER / name, folder)
+            (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer"}')
             ids = torch.randint(vocab, (2, 20), generator=torch.Generator().manual_seed(2))
             wanted = model(ids).logits
             for dtype, bound in LOSS.items():

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "text/json.h"
 #include "text/tokenizers/class_names.h"
 #include "text/tokenizers/json_entry.h"
@@ -19,6 +20,8 @@
 
 namespace tape::text {
 namespace {
+
+constexpr const char* kChatTemplate = "chat_template.jinja";
 
 constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 7> kTokenNames{
     {{"bos_token", &TokenizerConfig::bos},
@@ -29,7 +32,7 @@ constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 7> 
      {"cls_token", &TokenizerConfig::cls},
      {"mask_token", &TokenizerConfig::mask}}};
 
-constexpr std::array<std::pair<const char*, std::optional<bool> TokenizerConfig::*>, 11> kFlags{
+constexpr std::array<std::pair<const char*, std::optional<bool> TokenizerConfig::*>, 13> kFlags{
     {{"do_lower_case", &TokenizerConfig::do_lower_case},
      {"strip_accents", &TokenizerConfig::strip_accents},
      {"tokenize_chinese_chars", &TokenizerConfig::tokenize_chinese_chars},
@@ -40,7 +43,9 @@ constexpr std::array<std::pair<const char*, std::optional<bool> TokenizerConfig:
      {"separate_vocabs", &TokenizerConfig::separate_vocabs},
      {"legacy_behaviour", &TokenizerConfig::legacy_behaviour},
      {"legacy", &TokenizerConfig::legacy},
-     {"clean_up_tokenization_spaces", &TokenizerConfig::clean_up_tokenization_spaces}}};
+     {"clean_up_tokenization_spaces", &TokenizerConfig::clean_up_tokenization_spaces},
+     {"keep_accents", &TokenizerConfig::keep_accents},
+     {"split_by_punct", &TokenizerConfig::split_by_punct}}};
 
 constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 5> kTexts{
     {{"tokenizer_class", &TokenizerConfig::tokenizer_class},
@@ -67,6 +72,25 @@ std::vector<std::string> read_list(const JsonEntry& list, TokenizerConfig& confi
   std::vector<std::string> out;
   for (const JsonEntry& token : list.items()) out.push_back(read_name(token, config.described_more));
   return out;
+}
+
+/// Whether a key of tokenizer_config.json has a field, names a file of the folder or needs code of the folder.
+bool is_own_key(std::string_view key) {
+  constexpr std::array<std::string_view, 10> kOthers{"extra_ids",
+                                                     "additional_special_tokens",
+                                                     "extra_special_tokens",
+                                                     "added_tokens_decoder",
+                                                     "tokenizer_file",
+                                                     "special_tokens_map_file",
+                                                     "vocab_file",
+                                                     "merges_file",
+                                                     "name_or_path",
+                                                     "auto_map"};
+  const auto in = [key](const auto& fields) {
+    return std::ranges::any_of(fields, [key](const auto& field) { return key == field.first; });
+  };
+  return key.ends_with("_token") || in(kTokenNames) || in(kFlags) || in(kTexts) ||
+         std::ranges::find(kOthers, key) != kOthers.end();
 }
 
 void add_own(std::string name, TokenizerConfig& config) {
@@ -178,6 +202,7 @@ TokenizerConfig read_tokenizer_config(const std::string& folder, const Tokenizer
     take(file);
   };
   bool listed = false;
+  nlohmann::json others = nlohmann::json::object();
   read("tokenizer_config.json", [&](const JsonEntry& file) {
     read_names(file, config);
     read_more_of_config(file, config);
@@ -187,7 +212,12 @@ TokenizerConfig read_tokenizer_config(const std::string& folder, const Tokenizer
       if (file.has(key)) config.*member = file.at(key).flag();
     for (const auto& [key, member] : kTexts) config.*member = file.text(key, config.*member);
     if (file.has("extra_ids")) config.extra_ids = file.at("extra_ids").integer();
+    for (const auto& [key, value] : file.value().items())
+      if (!is_own_key(key)) others[key] = value;
   });
+  if (const std::string path = file_in_folder(folder, kChatTemplate); path_exists(path))
+    others["chat_template"] = replace_invalid_utf8(read_text(path));
+  if (!others.empty()) config.other_keys = others.dump();
   if (listed) return config;
   read("special_tokens_map.json", [&](const JsonEntry& file) { read_special_tokens_map(file, config); });
   if (const std::string path = file_in_folder(folder, "added_tokens.json"); path_exists(path))
@@ -217,7 +247,15 @@ std::string tokenizer_config_json(const TokenizerConfig& config) {
     json["added_tokens_decoder"][fmt::format("{}", token.id)] = {
         {"content", token.content}, {"lstrip", token.lstrip},           {"normalized", token.normalized},
         {"rstrip", token.rstrip},   {"single_word", token.single_word}, {"special", token.special}};
+  if (!config.other_keys.empty()) json.update(parse_json(config.other_keys, "TokenizerConfig: other_keys", 32));
   return json.dump(2) + "\n";
+}
+
+void write_tokenizer_config(const std::string& folder, const TokenizerConfig& config) {
+  const std::string text = tokenizer_config_json(config);
+  write_in_folder(folder, "tokenizer_config.json", text);
+  // The file would replace the template just written.
+  if (nlohmann::json::parse(text).contains("chat_template")) remove_path(join_path(folder, kChatTemplate));
 }
 
 std::vector<std::string> special_names(const TokenizerConfig& config) {

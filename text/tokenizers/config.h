@@ -25,10 +25,14 @@ struct TokenizerConfig {
   std::vector<std::string> more;           ///< additional special tokens
   bool more_given = false;                 ///< whether tokenizer_config.json lists them, even as an empty list
   std::optional<bool> do_lower_case, strip_accents, tokenize_chinese_chars, add_prefix_space, trim_offsets,
-      add_bos_token, add_eos_token, separate_vocabs, legacy_behaviour, legacy, clean_up_tokenization_spaces;
+      add_bos_token, add_eos_token, separate_vocabs, legacy_behaviour, legacy, clean_up_tokenization_spaces,
+      keep_accents, split_by_punct;
   std::optional<int64_t> extra_ids;                ///< number of T5's sentinels
   std::string src_lang, tgt_lang, language_codes;  ///< for multilingual translation models
   std::string tokenizer_class, backend;
+  /// The file's other keys (padding_side, model_max_length, chat_template, ...), as the text of a JSON object or empty.
+  /// They change no ids here and are written back. chat_template.jinja counts as "chat_template".
+  std::string other_keys;
 };
 
 /// Reads the files of a folder as `transformers` 5.23 does: tokenizer_config.json and, if it has no
@@ -41,6 +45,8 @@ AddedToken read_added_token(const JsonEntry& entry);
 
 /// Serializes tokenizer_config.json.
 std::string tokenizer_config_json(const TokenizerConfig& config);
+/// Writes it into a folder.
+void write_tokenizer_config(const std::string& folder, const TokenizerConfig& config);
 
 /// All names of special tokens, then `own` and `more`.
 std::vector<std::string> special_names(const TokenizerConfig& config);

@@ -27,7 +27,7 @@ Pipeline::Pipeline(Parts parts)
 void Pipeline::save_config(const std::string& folder) const {
   TokenizerConfig config = config_;
   config.added = added_list_;
-  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
+  write_tokenizer_config(folder, config);
 }
 
 void Pipeline::add_token(const AddedToken& token) {

@@ -155,6 +155,50 @@ TEST(AdapterFolder, AddsAdaptersToAllLayersPackedInOneMatrix) {
                     "their adapters must share A (models::add_adapter)");
 }
 
+TEST(AdapterFolder, NamesGptNeoXsOutputLayerAsInMemory) {
+  const std::string base = fixture_path("hugging_face/gpt_neox");
+  const AnyModel model = load_model(base);
+  nn::Module& module = module_of(model);
+  add_adapter(module, layout_of(model), "default", {.rank = 2}, {"linear1"});
+  nn::train_adapters_only(module);
+  for (const NamedTensor& parameter : module.named_parameters()) {
+    if (parameter.name == "output.weight") Tensor(parameter.tensor).requires_grad_();
+    if (parameter.tensor.requires_grad()) nn::init::normal_(parameter.tensor, 0, 1);
+  }
+  const TemporaryFolder to;
+  save_adapter(to.path(), model, "default", {.base_model = base});
+  const std::string weights = to / "adapter_model.safetensors", config = to / "adapter_config.json";
+  const auto tensors = load_safetensors(weights).tensors;
+  EXPECT_TRUE(tensors.contains("base_model.model.lm_head.weight"));
+  const Tensor ids = tensor({{3, 4, 5}}, i64), wanted = logits_of(model, ids);
+  EXPECT_TRUE(tensors_equal(logits_of(load_with_adapter(to.path()), ids), wanted));
+  // Before transformers 5, the module had the name in the file.
+  std::map<std::string, Tensor> older;
+  for (const auto& [name, value] : tensors)
+    older.emplace(name == "base_model.model.lm_head.weight" ? "base_model.model.embed_out.weight" : name, value);
+  save_safetensors(weights, older, {{"format", "pt"}});
+  std::string text = read_text(config);
+  const size_t at = text.find("lm_head");
+  ASSERT_NE(at, text.npos);
+  write_text(config, text.replace(at, 7, "embed_out"));
+  EXPECT_TRUE(tensors_equal(logits_of(load_with_adapter(to.path()), ids), wanted));
+}
+
+TEST(AdapterFolder, IsRefusedForTheOutputLayer) {
+  const std::string base = fixture_path("hugging_face/gpt_neox");
+  const TemporaryFolder folder;
+  write_text(folder / "adapter_config.json", R"({"peft_type": "LORA", "r": 1, "target_modules": ["lm_head"]})");
+  const std::string file = folder / "adapter_model.safetensors";
+  save_safetensors(file,
+                   {{"base_model.model.lm_head.lora_A.weight", ones({1, 16})},
+                    {"base_model.model.lm_head.lora_B.weight", ones({13, 1})},
+                    {"base_model.model.lm_head.base_layer.weight", ones({13, 16})}},
+                   {{"format", "pt"}});
+  EXPECT_TAPE_ERROR(
+      load_with_adapter(folder.path(), base), ErrorKind::config,
+      file + ": lm_head has an adapter, which is supported for linear layers but not for the output layer");
+}
+
 TEST(AdapterFolder, AddsNoneIfALayerOfAMatrixHasOneOfThatName) {
   const AnyModel model = base_of("gpt2");
   nn::Module& module = module_of(model);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/path.h"
 #include "models/decoding/generate.h"
 #include "tests/models/folders/hugging_face_folder.h"
 
@@ -99,6 +100,31 @@ TEST_F(GenerationConfig, IsWrittenWithAllEndTokens) {
     EXPECT_EQ(again->options().eos_ids, (Ids{7, 5})) << name;
     EXPECT_EQ(again->search.no_repeat_ngram, 2) << name;
     EXPECT_EQ(again->search.min_length, 3) << name;
+  }
+}
+
+TEST_F(GenerationConfig, KeepsTheKeysThatOnlyTransformersFollows) {
+  const char* text = R"({"eos_token_id": 7, "pad_token_id": 3, "do_sample": true, "temperature": 0.6, "top_k": 0,
+                         "suppress_tokens": [4], "max_length": 30, "min_length": 2})";
+  const auto others = [](const std::string& folder) {
+    auto json = nlohmann::json::parse(read_text(join_path(folder, "generation_config.json")));
+    for (const char* own : {"bos_token_id", "transformers_version"}) json.erase(own);
+    return json;
+  };
+  for (const char* name : kDecoders) {
+    take(name);
+    give(text);
+    const TemporaryFolder to;
+    save(to.path(), *load<CausalLM>(folder_.path()));
+    EXPECT_EQ(others(to.path()), nlohmann::json::parse(text)) << name;
+    // Without the file, transformers takes them from config.json.
+    std::filesystem::remove(path("generation_config.json"));
+    auto config = nlohmann::ordered_json::parse(read_text(path("config.json")));
+    config.update(nlohmann::ordered_json::parse(text));
+    write_text(path("config.json"), config.dump());
+    save(to.path(), *load<CausalLM>(folder_.path()));
+    EXPECT_EQ(others(to.path()), nlohmann::json::parse(text)) << name;
+    EXPECT_EQ(nlohmann::json::parse(read_text(to / "config.json")).at("pad_token_id"), 3) << name;
   }
 }
 

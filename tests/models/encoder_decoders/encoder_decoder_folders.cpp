@@ -1,6 +1,7 @@
 // transformers folders of encoder-decoder models: what is read from them, and what is refused.
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
@@ -84,6 +85,39 @@ TEST_F(EncoderDecoderFolder, TakesTheEndFromTheGenerationConfig) {
     EXPECT_EQ(model->options().eos_id, 7) << name;
     EXPECT_EQ(note_of(model->search, "f"), "f/generation_config.json: eos_token_id is not followed") << name;
   }
+}
+
+TEST_F(EncoderDecoderFolder, MayListSeveralEndsInConfigJson) {
+  for (const char* name : {"bart", "mbart", "t5", "marian", "m2m100"}) {
+    take(name);
+    fs::remove(path("generation_config.json"));
+    auto config = nlohmann::ordered_json::parse(read_text(path("config.json")));
+    config["eos_token_id"] = {7, 5};
+    config["forced_eos_token_id"] = 7;
+    write_text(path("config.json"), config.dump());
+    const auto model = load<EncoderDecoder>(folder_.path());
+    EXPECT_EQ(model->options().eos_id, 7) << name;
+    EXPECT_EQ(note_of(model->search, "f"), "f/generation_config.json: eos_token_id is not followed") << name;
+    const TemporaryFolder to;
+    save(to.path(), *model);
+    EXPECT_EQ(nlohmann::json::parse(read_text(to / "generation_config.json")).at("eos_token_id"),
+              nlohmann::json({7, 5}))
+        << name;
+    EXPECT_EQ(load<EncoderDecoder>(to.path())->options().eos_id, 7) << name;
+  }
+  write_text(path("config.json"), R"({"model_type": "m2m_100", "vocab_size": 13, "eos_token_id": []})");
+  EXPECT_TAPE_ERROR(load_model(folder_.path()), ErrorKind::config,
+                    path("config.json") + ": \"eos_token_id\" must be an integer or a list of at least one, got []");
+}
+
+TEST_F(EncoderDecoderFolder, KeepsTheKeysThatOnlyTransformersFollows) {
+  const char* text = R"({"decoder_start_token_id": 2, "eos_token_id": 5, "pad_token_id": 1, "num_beams": 3,
+                         "early_stopping": "never", "repetition_penalty": 1.5, "bad_words_ids": [[4]],
+                         "bos_token_id": 6, "forced_eos_token_id": 3})";
+  take("bart");
+  write_text(path("generation_config.json"), text);
+  save(folder_ / "again", *load<EncoderDecoder>(folder_.path()));
+  EXPECT_EQ(nlohmann::json::parse(read_text(folder_ / "again/generation_config.json")), nlohmann::json::parse(text));
 }
 
 TEST_F(EncoderDecoderFolder, IsRefusedForTooManyBeams) {

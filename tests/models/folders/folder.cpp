@@ -10,6 +10,7 @@
 #include "autograd/random.h"
 #include "base/file.h"
 #include "models/encoder_decoders/transformer_json.h"
+#include "models/encoders/bert.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
@@ -181,6 +182,34 @@ TEST_F(TransformerFolder, NamesTheFileWithInvalidValues) {
       EXPECT_THAT(error.what(), testing::StartsWith(path("model.safetensors: ")));
     }
   }
+}
+
+TEST(ShardedFolder, IsLeftAsItWasIfAShardCannotBeWritten) {
+  const TemporaryFolder folder;
+  const auto write = [&] {
+    save(folder.path(), Bert({.vocab = 5, .d_model = 4, .layers = 1, .heads = 2}), {.max_shard_bytes = 400});
+  };
+  const auto entries = [&] {
+    std::map<std::string, std::string> files;
+    for (const fs::directory_entry& file : fs::directory_iterator(folder.path()))
+      if (file.is_regular_file()) files[file.path().filename()] = read_text(file.path());
+    return files;
+  };
+  write();
+  const auto before = entries();
+  ASSERT_GT(before.size(), 4U);
+  std::string last;
+  for (const auto& [name, content] : before)
+    if (name.ends_with(".safetensors")) last = name;
+  fs::create_directory(folder / (last + ".new"));
+  fs::create_directory(folder / (last + ".new/full"));
+  EXPECT_THROW(write(), Error);
+  EXPECT_EQ(entries(), before);
+  fs::remove_all(folder / (last + ".new"));
+  write();
+  EXPECT_NE(entries(), before);
+  EXPECT_EQ(entries().size(), before.size());
+  load_model(folder.path());
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include <nlohmann/json.hpp>
+
 #include "autograd/create.h"
 #include "base/file.h"
 #include "models/gguf/export.h"
@@ -104,6 +106,33 @@ TEST(GgufImport, RestoresBiases) {
   for (const NamedTensor& parameter : model.named_parameters())
     if (parameter.name.ends_with("bias")) Tensor(parameter.tensor).detach().copy_(randn(parameter.tensor.shape()));
   expect_round_trip(model, "gpt2");
+}
+
+TEST(GgufImport, RestoresAddedTokensAndTheChatTemplate) {
+  const TemporaryFolder folder;
+  for (const char* name : {"families/llama3", "families/llama2", "families/qwen"}) {
+    const std::string before = folder / "before", after = folder / "after", file = before + "/tokenizer.json",
+                      config = before + "/tokenizer_config.json";
+    save_with_tokenizer(before, Llama(llama_to_import(LlamaKind::llama, name)), name);
+    auto json = nlohmann::json::parse(read_text(file));
+    json["added_tokens"].push_back(
+        {{"id", tokens_of(name)}, {"content", "<think>"}, {"special", false}, {"normalized", false}});
+    write_text(file, json.dump());
+    auto settings = nlohmann::json::parse(read_text(config));
+    settings.erase("added_tokens_decoder");
+    settings["chat_template"] = "{{ messages }}";
+    write_text(config, settings.dump());
+    export_gguf(before, folder / "a.gguf");
+    import_gguf(folder / "a.gguf", after);
+    const auto was = text::load_tokenizer(before), is = text::load_tokenizer(after);
+    const std::vector<int64_t> ids = was->encode("a<think>b").ids;
+    EXPECT_TRUE(std::ranges::count(ids, tokens_of(name)) == 1) << name;
+    EXPECT_EQ(is->encode("a<think>b").ids, ids) << name;
+    EXPECT_FALSE(is->is_special(tokens_of(name))) << name;
+    EXPECT_EQ(nlohmann::json::parse(read_text(after + "/tokenizer_config.json")).at("chat_template"), "{{ messages }}");
+    std::filesystem::remove_all(before);
+    std::filesystem::remove_all(after);
+  }
 }
 
 /// GGUF stores a Mistral as a Llama, which computes the same.

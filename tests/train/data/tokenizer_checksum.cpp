@@ -43,6 +43,11 @@ TEST(TokenizerChecksum, DependsOnWhatATokenizerDoesWithTheSameTokens) {
   EXPECT_EQ(checksum_of(folder / "a"), before);
   write_text(folder / "a/tokenizer_config.json", R"({"tokenizer_class": "GPT2Tokenizer", "eos_token": "!"})");
   EXPECT_NE(checksum_of(folder / "a"), before) << "documents end with another token";
+  const std::string config = R"({"tokenizer_class": "GPT2Tokenizer")", with = folder / "a/tokenizer_config.json";
+  write_text(with, config + "}");
+  const std::string plain = checksum_of(folder / "a");
+  write_text(with, config + R"(, "chat_template": "{{ messages }}", "padding_side": "left"})");
+  EXPECT_EQ(checksum_of(folder / "a"), plain) << "keys that change no ids";
 }
 
 }  // namespace

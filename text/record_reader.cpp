@@ -133,7 +133,16 @@ class JsonlReader : public RecordReader {
     const auto line = begin_record(is_empty);
     if (!line) return false;
     constexpr int kDeepest = 32;
-    record_ = parse_json(std::string(*line), fmt::format("{}: line {}", file(), line_), kDeepest);
+    const std::string where = fmt::format("{}: line {}", file(), line_);
+    try {
+      record_ = parse_json(std::string(*line), where, kDeepest);
+    } catch (const Error& error) {
+      // The parser counts lines within the record, which is one line.
+      constexpr std::string_view kOwnLine = "line 1, ";
+      std::string what = error.what();
+      if (const size_t at = what.find(kOwnLine, where.size()); at != std::string::npos) what.erase(at, kOwnLine.size());
+      throw Error(error.kind(), what);
+    }
     return true;
   }
 

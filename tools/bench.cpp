@@ -26,6 +26,7 @@
 #include "tools/bench_model.h"
 #include "tools/bench_profile.h"
 #include "tools/common.h"
+#include "train/distributed/consistency.h"
 #include "train/distributed/world.h"
 #include "train/memory/machine.h"
 #include "train/runs/progress.h"
@@ -143,6 +144,18 @@ double flops_of(const Profile& profile) {
   return flops;
 }
 
+/// Ranks with other options would wait for each other forever, or train another model.
+void check_same_bench(train::Communicator& ranks, const BenchOptions& options) {
+  const train::DistributedOptions together = options.together.options();
+  const bool bf16_moments = options.moments == optim::MomentDtype::bf16;
+  train::check_same_text(
+      ranks, "bench train-step: the options",
+      fmt::format("--config {}\n--steps {}\n--warmup {}\n--dropout {}\n--precision {}\n--optimizer-state {}\n"
+                  "sharding (ZeRO) {}\nbf16 gradients {}",
+                  options.config, options.steps, options.warm_up, options.dropout, options.common.precision,
+                  bf16_moments ? "bf16" : "f32", static_cast<int>(together.sharding), together.bf16));
+}
+
 int train_step(const BenchOptions& options) {
   const train::World world;
   train::Communicator& ranks = train::ranks_or_single(world.ranks());
@@ -155,6 +168,7 @@ int train_step(const BenchOptions& options) {
     raise(ErrorKind::config, "bench train-step: --step-in-backward needs a single process, but mpirun started {}",
           ranks.size());
   const MatmulPrecisionScope precision(options.common.matmul_precision());
+  check_same_bench(ranks, options);
   manual_seed(1);
   Trained trained(options, ranks);
   // Operations of a GPU are not observed, which would take time of the host, except in the first step.

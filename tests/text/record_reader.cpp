@@ -111,10 +111,9 @@ TEST_F(Records, HaveTheFieldsOfJsonLines) {
 
 TEST_F(Records, NameTheLineOfBrokenJson) {
   const auto jsonl = RecordFormat::jsonl;
-  expect_refused(
-      jsonl, "{\"text\": \"a\"}\n{\"text\": }\n",
-      "line 2: parse error at line 1, column 10: syntax error while parsing value - unexpected '}'; expected "
-      "'[', '{', or a literal");
+  expect_refused(jsonl, "{\"text\": \"a\"}\n{\"text\": }\n",
+                 "line 2: parse error at column 10: syntax error while parsing value - unexpected '}'; expected "
+                 "'[', '{', or a literal");
   expect_refused(jsonl, "[1]\n", "line 1: not a JSON object");
   expect_refused(jsonl, "{\"text\": \"a\", \"text\": \"b\"}\n", "line 1: duplicate key \"text\"");
   expect_refused(jsonl, "\n{\"body\": \"a\", \"id\": 1}\n", "line 2: no field \"text\"; available fields: body, id");

@@ -47,6 +47,9 @@ expect_status(0 -n 2 ${tapeformer} bench train-step --config gpt-nano --steps 1 
 expect_text(out "\"ranks\":2,\"sent_mb\":3.2")
 expect_status(3 -n 2 ${tapeformer} bench train-step --config gpt-nano --profile)
 expect_message("bench train-step: --profile and --trace need a single process, but mpirun started 2")
+set(bench ${tapeformer} bench train-step --config gpt-nano --warmup 0 --threads 1)
+expect_status(3 -n 1 ${bench} --steps 1 : -n 1 ${bench} --steps 2)
+expect_message("bench train-step: the options: rank 1 has --steps 2, rank 0 has --steps 1")
 
 # An error of all processes is reported once.
 expect_status(4 -n 3 ${tapeformer} train lm ${model} --text ${FOLDER}/none.txt --out ${FOLDER}/none)

@@ -13,8 +13,8 @@
 
 namespace tape::train {
 
-MemoryFit::MemoryFit(int64_t limit, nn::Module& model, bool averages, optim::MomentDtype moments)
-    : limit_(limit), model_(model) {
+MemoryFit::MemoryFit(int64_t limit, nn::Module& model, bool averages, optim::MomentDtype moments, int64_t accumulate)
+    : limit_(limit), model_(model), accumulates_(accumulate > 1) {
   if (limit < 1) raise(ErrorKind::config, "train: memory_limit must be at least 1 byte, got {}", limit);
   const int64_t each = (moments == optim::MomentDtype::bf16 ? 4 : 8) + (averages ? 4 : 0);
   reserved_ = each * model.trainable_parameter_count();
@@ -30,14 +30,16 @@ bool MemoryFit::fits(BatchSource& source, const std::function<void(const void* b
   const int64_t batches = source.next().batches, step = std::max<int64_t>(batches / kTried, 1);
   bool all = true;
   try {
-    for (int64_t batch = 0; batch < batches; batch += step) {
-      source.seek({.epoch = 0, .batch = batch});
+    // With accumulation, a batch also has to fit besides the gradients of those before it, hence the second round.
+    const int64_t end = accumulates_ ? 2 * batches : batches;
+    for (int64_t batch = 0; batch < end; batch += step) {
+      source.seek({.epoch = 0, .batch = batch % batches});
       for (int64_t part = 0; part < parts_; ++part) {
         const BatchSource::Item item = source.next();
         largest_ = std::max(largest_, std::ssize(item.indices));
         if (item.batch) learn(item.batch.get());
       }
-      model_.zero_grad();
+      if (!accumulates_) model_.zero_grad();
     }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::out_of_memory) throw;

@@ -14,8 +14,9 @@ namespace tape::train {
 /// computed.
 class MemoryFit {
  public:
-  /// Reserves memory within the limit for Adam's moments and a moving average of the weights.
-  MemoryFit(int64_t limit, nn::Module& model, bool averages, optim::MomentDtype moments);
+  /// Reserves memory within the limit for Adam's moments and a moving average of the weights. `accumulate` is the
+  /// number of batches per update: with several, gradients stay in memory during the next batch.
+  MemoryFit(int64_t limit, nn::Module& model, bool averages, optim::MomentDtype moments, int64_t accumulate);
   ~MemoryFit();
   MemoryFit(const MemoryFit&) = delete;
   MemoryFit& operator=(const MemoryFit&) = delete;
@@ -34,6 +35,7 @@ class MemoryFit {
 
   const int64_t limit_;
   nn::Module& model_;
+  const bool accumulates_;
   int64_t reserved_ = 0;  // bytes that training needs in addition
   int64_t parts_ = 1, largest_ = 0;
   bool checkpoints_ = false;

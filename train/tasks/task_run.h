@@ -248,7 +248,8 @@ class TaskRun {
     if (ranks().size() > 1) raise(ErrorKind::config, "train: memory_limit supports only a single process");
     if (run_.step_in_backward)
       raise(ErrorKind::config, "train: memory_limit splits batches, but step_in_backward cannot accumulate gradients");
-    auto fit = std::make_unique<MemoryFit>(*run_.memory_limit, *model_, recipe_.ema_decay > 0, run_.moments);
+    auto fit = std::make_unique<MemoryFit>(*run_.memory_limit, *model_, recipe_.ema_decay > 0, run_.moments,
+                                           recipe_.accumulate);
     model_->train();
     const MatmulPrecisionScope precision(run_.precision);
     const Rematerialize scope(recomputed_bytes(default_device()));  // as in a step

@@ -48,7 +48,14 @@ bool TrainingRun::evaluation_due() const {
 
 Evaluation TrainingRun::evaluated() {
   const EvaluationScope scope(model_);
-  Evaluation evaluation = evaluate_();
+  Evaluation evaluation;
+  try {
+    evaluation = evaluate_();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::out_of_memory) throw;
+    raise(ErrorKind::out_of_memory, "train: the evaluation at step {} does not fit into memory: {}", state_.step,
+          error.what());
+  }
   if (ranks_.size() == 1) return evaluation;
   // Decisions must be the same on all ranks.
   struct Judged {

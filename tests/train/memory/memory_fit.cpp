@@ -68,6 +68,30 @@ TEST_F(MemoryFitTest, ResumesOnlyWithTheSameParts) {
   }
 }
 
+TEST_F(MemoryFitTest, LeavesRoomForAccumulatedGradients) {
+  const auto wide = [&](const std::string& run) {
+    LanguageModelOptions given = deep(run);
+    given.width = 128;
+    given.context = 8;
+    given.batch = 4;
+    given.run.accumulate = 3;
+    return given;
+  };
+  double plain_loss = 0, loss = 0;
+  const int64_t plain = peak_of(wide("plain"), &plain_loss);
+  // Whatever the limit, either the whole run fits or it is refused at once.
+  for (int percent = 100; percent >= 80; percent -= 2) {
+    LanguageModelOptions given = wide(fmt::format("run{}", percent));
+    given.run.memory_limit = plain * percent / 100 + memory_stats().live_bytes;
+    try {
+      EXPECT_LE(peak_of(given, &loss), plain * percent / 100) << percent;
+      EXPECT_NEAR(loss, plain_loss, 1e-4) << percent;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("a step with one example at a time does not fit")) << percent;
+    }
+  }
+}
+
 TEST_F(MemoryFitTest, RefusesALimitThatNoStepFitsInto) {
   LanguageModelOptions given = deep("run");
   given.run.memory_limit = memory_stats().live_bytes + 300'000;

@@ -129,6 +129,13 @@ TEST_F(EvaluationInARun, LeavesACheckpointIfItFails) {
   EXPECT_EQ(events_of(run(), "eval").size(), 2u) << "the failed evaluation is repeated";
 }
 
+TEST_F(EvaluationInARun, NamesItselfIfItDoesNotFitIntoMemory) {
+  EXPECT_TAPE_ERROR(fit(options(), []() -> Evaluation { raise(ErrorKind::out_of_memory, "allocate: too much"); }),
+                    ErrorKind::out_of_memory,
+                    "train: the evaluation at step 5 does not fit into memory: allocate: too much");
+  EXPECT_TRUE(fs::exists(run() + "/checkpoint-5"));
+}
+
 TEST_F(EvaluationInARun, LeavesNoCheckpointOfNonFiniteWeights) {
   EXPECT_TAPE_ERROR(fit(options(), []() -> Evaluation { raise(ErrorKind::numeric, "the loss is nan"); }),
                     ErrorKind::numeric, "the loss is nan");

@@ -60,6 +60,8 @@ Json prediction_json(const Recording& recording, size_t output) {
   return {{"node", place},
           {"text", rows.kind == Axis::Kind::tokens ? Json(rows.text) : Json(nullptr)},
           {"start", rows.start},
+          {"classes", prediction.classes},
+          {"rows", prediction.rows.empty() ? Json(nullptr) : Json(prediction.rows)},
           {"vocabulary", prediction.logits.size(-1)},
           {"targets", prediction.targets},
           {"tokens", ids},

@@ -54,11 +54,11 @@ InspectOptions InspectedModel::options_with_targets() const {
   if (dynamic_cast<const models::EncoderDecoder*>(&models::module_of(model_)) != nullptr) {
     const std::vector<int64_t>& read = study_.texts.at(1).ids;
     options.target.emplace(read.begin() + 1, read.end());
-  } else if (!options.label && (std::holds_alternative<std::unique_ptr<models::SequenceClassifier>>(model_) ||
-                                std::holds_alternative<std::unique_ptr<models::ImageClassifier>>(model_))) {
-    const NoGrad no_grad;
-    const auto prediction = study_.run().at(0).prediction;
-    if (prediction) options.label = study_.token(prediction->targets.at(0));
+  } else if (std::holds_alternative<std::unique_ptr<models::SequenceClassifier>>(model_) ||
+             std::holds_alternative<std::unique_ptr<models::ImageClassifier>>(model_)) {
+    if (!study_.targets.empty()) options.label = study_.token(study_.targets[0]);
+  } else if (!study_.targets.empty()) {
+    options.target = study_.targets;
   }
   return options;
 }

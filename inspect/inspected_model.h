@@ -15,7 +15,8 @@ struct InspectOptions {
   std::optional<std::string> text = {};    ///< input of the model
   std::optional<std::string> image = {};   ///< for image models, instead of a text: a .npy file of pixels
   std::optional<std::string> text_b = {};  ///< target of a translation (default: greedy translation), or second text
-  std::optional<std::vector<int64_t>> target = {};  ///< target of a translation as ids, instead of text_b
+  std::optional<std::vector<int64_t>> target = {};  ///< target of a translation as ids, instead of text_b; of token
+                                                    ///< labels or an answer, Study::targets
   std::optional<std::string> label = {};            ///< for a classifier: the target of the loss
   std::vector<std::string> logits = {};             ///< POSITION:TOKEN, further outputs
   std::vector<std::string> losses = {};             ///< POSITION, whose own loss is a further output

@@ -120,14 +120,21 @@ class StudyOfText {
 
   Study operator()(models::TokenClassifier& model) const {
     check_no_label(folder_, options_);
-    return encoder_study(model, *model.base, options_for_names(options_, model.config().label_names()));
+    StudyOptions options = options_for_names(options_, model.config().label_names());
+    options.targets = options_.target;
+    return encoder_study(model, *model.base, options);
   }
 
   Study operator()(models::QuestionAnswerer& model) const {
     check_no_label(folder_, options_);
     StudyOptions options = options_for_names(options_, {"start", "end"});
+    options.targets = options_.target;
     options.token = {};  // the predictions are positions
-    return encoder_study(model, *model.base, options);
+    Study study = encoder_study(model, *model.base, options);
+    study.token = [tokens = study.texts[0].tokens](int64_t place) {
+      return fmt::format("{} {}", place, tokens[static_cast<size_t>(place)]);
+    };
+    return study;
   }
 
  private:

@@ -10,6 +10,7 @@
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/loss/loss.h"
+#include "autograd/ops/loss/probability_loss.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 
@@ -123,20 +124,42 @@ Study encoder_study(M& model, const PageText& text, const StudyOptions& options,
   return study;
 }
 
-/// The study of an image model; `outputs` computes the outputs from the pixels in the model's dtype.
-template <class Outputs>
-Study image_study(nn::Module& model, nn::PatchEmbeddings& embeddings, const Tensor& pixels, const StudyOptions& options,
-                  Outputs&& outputs) {
+/// The study of an image model, without `run`.
+Study image_study(nn::Module& model, const nn::PatchEmbeddings& embeddings, const Tensor& pixels,
+                  const StudyOptions& options) {
   if (options.reads) raise(ErrorKind::config, "study: a {} reads an image, not a text", model.type_name());
   Study study = study_of(model, "encoder", image_text(embeddings, pixels), options);
+  study.leaves = {{"pixels", study.texts[0].image->pixels}};
+  return study;
+}
+
+/// Sets `run`; `outputs` computes the outputs from the pixels in the model's dtype.
+template <class Outputs>
+void run_on_image(Study& study, nn::PatchEmbeddings& embeddings, Outputs&& outputs) {
   const Tensor leaf = study.texts[0].image->pixels;
-  study.leaves = {{"pixels", leaf}};
   study.run = [&embeddings, leaf, outputs = std::forward<Outputs>(outputs)] {
     const DType dtype = embeddings.position.dtype();
     // If the model's dtype has changed, the cast pixels become a leaf as well, so that the tape stays the same.
     return outputs(leaf.dtype() == dtype ? leaf : cast(leaf.detach(), dtype).requires_grad_());
   };
-  return study;
+}
+
+/// The likeliest class of each row, along the axis of the classes.
+std::vector<int64_t> likeliest(const Tensor& logits, int64_t axis) { return ids_of(argmax(logits.detach(), axis)); }
+
+/// The likeliest classes of the text itself, whatever the model reads.
+template <class M>
+std::vector<int64_t> likeliest_of_text(M& model, const PageText& text, int64_t axis) {
+  checked(text, "text");
+  const NoGrad no_grad;
+  return likeliest(model(row(text.ids), Mask(), text.segments.empty() ? Tensor() : row(text.segments)), axis);
+}
+
+void check_targets(const std::vector<int64_t>& targets, int64_t count, int64_t classes) {
+  if (std::ssize(targets) != count) raise(ErrorKind::config, "study: {} targets instead of {}", targets.size(), count);
+  for (const int64_t target : targets)
+    if (target < 0 || target >= classes)
+      raise(ErrorKind::index, "study: target {} is outside [0, {})", target, classes);
 }
 
 /// Checks the options for a model without a head.
@@ -159,15 +182,22 @@ void check_label(const StudyOptions& options, int64_t labels, const char* whole)
     raise(ErrorKind::config, "study: a classifier has one loss for the whole {}, not one per position", whole);
 }
 
-/// Logits [1, labels] -> the label's loss, or the output if there is only one, and the chosen logits.
-std::vector<PageOutput> label_outputs(const Tensor& logits, const StudyOptions& options) {
+/// Logits [1, labels] -> the label's loss or output, and the chosen logits.
+std::vector<PageOutput> label_outputs(const Tensor& logits, models::ProblemType type, int64_t label,
+                                      const StudyOptions& options) {
+  using enum models::ProblemType;
+  const Tensor score = select(select(logits, 0, 0), 0, label);
+  const std::string name = options.token ? fmt::format("\"{}\"", options.token(label)) : std::to_string(label);
   std::vector<PageOutput> outputs;
-  if (logits.size(1) == 1) {
-    outputs.push_back({"output", select(select(logits, 0, 0), 0, 0)});
-  } else {
-    const int64_t label = options.label.value_or(argmax(logits.detach(), -1).to_vector<int64_t>()[0]);
-    outputs.push_back({"loss", cross_entropy(logits, row({label})[0]), Prediction{logits, {label}}});
-  }
+  if (logits.size(1) == 1)
+    outputs.push_back({"output", score});
+  else if (type == regression)
+    outputs.push_back({fmt::format("output {}", name), score});
+  else if (type == multi_label_classification)
+    outputs.push_back({fmt::format("loss of {}", name), bce_with_logits_loss(score, ones_like(score))});
+  else
+    outputs.push_back({"loss", cross_entropy(logits, row({label})[0]),
+                       Prediction{.logits = logits, .targets = {label}, .classes = "label"}});
   add_logits(outputs, logits, options.logits, "label");
   return outputs;
 }
@@ -238,62 +268,69 @@ Study study(models::MaskedLanguageModel& model, const PageText& text, const Stud
 }
 
 Study study(models::SequenceClassifier& model, const PageText& text, const StudyOptions& options) {
-  const int64_t labels = model.config().num_labels;
-  check_label(options, labels, "text");
-  if (options.reads && labels > 1 && !options.label)
-    raise(ErrorKind::config, "study: a classifier that reads another text requires the label of the original");
-  return encoder_study(model, text, options,
-                       [options](const Tensor& logits, const Tensor&) { return label_outputs(logits, options); });
+  check_label(options, model.config().num_labels, "text");
+  const int64_t label = options.label ? *options.label : likeliest_of_text(model, text, -1).at(0);
+  Study study = encoder_study(model, text, options,
+                              [type = model.problem_type(), label, options](const Tensor& logits, const Tensor&) {
+                                return label_outputs(logits, type, label, options);
+                              });
+  if (model.config().num_labels > 1) study.targets = {label};
+  return study;
 }
-
-namespace {
-
-/// The model's argmax along an axis of logits [1, T, N] for the text itself. Undefined if the model reads the text
-/// anyway; the run then computes it.
-template <class M>
-Tensor likeliest_of_text(M& model, const PageText& text, const StudyOptions& options, int64_t axis) {
-  if (!options.reads) return {};
-  const NoGrad no_grad;
-  const Tensor segments = text.segments.empty() ? Tensor() : row(text.segments);
-  return argmax(model(row(text.ids), Mask(), segments), axis);
-}
-
-}  // namespace
 
 Study study(models::TokenClassifier& model, const PageText& text, const StudyOptions& options) {
-  const Tensor of_text = likeliest_of_text(model, text, options, -1);
-  return encoder_study(model, text, options, [options, of_text](const Tensor& logits, const Tensor&) {
-    const Tensor labels = of_text.defined() ? of_text : argmax(logits.detach(), -1);
-    std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, labels), Prediction{logits, ids_of(labels)}}};
+  const std::vector<int64_t> targets = options.targets ? *options.targets : likeliest_of_text(model, text, -1);
+  check_targets(targets, std::ssize(text.ids), model.config().num_labels);
+  Study study = encoder_study(model, text, options, [options, targets](const Tensor& logits, const Tensor&) {
+    const Tensor labels = row(targets);
+    std::vector<PageOutput> outputs{
+        {"loss", cross_entropy(logits, labels), Prediction{.logits = logits, .targets = targets, .classes = "label"}}};
     add_losses(outputs, logits, labels, options, "position");
     add_logits(outputs, logits, options.logits, "position");
     return outputs;
   });
+  study.targets = targets;
+  return study;
 }
 
 Study study(models::QuestionAnswerer& model, const PageText& text, const StudyOptions& options) {
   if (!options.positions.empty())
     raise(ErrorKind::config, "study: question answering has one loss for the whole text, not one per position");
-  const Tensor of_text = likeliest_of_text(model, text, options, 1);
-  return encoder_study(model, text, options, [options, of_text](const Tensor& logits, const Tensor&) {
-    const Tensor places = of_text.defined() ? of_text : argmax(logits.detach(), 1);  // [1, 2]
-    const Tensor of_places = permute(logits, {0, 2, 1});                             // [1, 2, T]
-    std::vector<PageOutput> outputs{{"loss", cross_entropy(of_places, places), Prediction{of_places, ids_of(places)}}};
+  const std::vector<int64_t> targets = options.targets ? *options.targets : likeliest_of_text(model, text, 1);
+  check_targets(targets, 2, std::ssize(text.ids));
+  Study study = encoder_study(model, text, options, [options, targets](const Tensor& logits, const Tensor&) {
+    const Tensor of_places = permute(logits, {0, 2, 1});  // [1, 2, T]
+    std::vector<PageOutput> outputs{
+        {"loss", cross_entropy(of_places, row(targets)),
+         Prediction{.logits = of_places, .targets = targets, .classes = "position", .rows = {"start", "end"}}}};
     add_logits(outputs, logits, options.logits, "position");
     return outputs;
   });
+  study.targets = targets;
+  return study;
 }
 
 Study study(models::Vit& model, const Tensor& pixels, const StudyOptions& options) {
   check_no_head(model, options);
-  return image_study(model, *model.embeddings, pixels, options,
-                     [&model](const Tensor& image) { return norm_of_mean(model(image)); });
+  Study study = image_study(model, *model.embeddings, pixels, options);
+  run_on_image(study, *model.embeddings, [&model](const Tensor& image) { return norm_of_mean(model(image)); });
+  return study;
 }
 
 Study study(models::ImageClassifier& model, const Tensor& pixels, const StudyOptions& options) {
   check_label(options, model.config().num_labels, "image");
-  return image_study(model, *model.vit->embeddings, pixels, options,
-                     [&model, options](const Tensor& image) { return label_outputs(model(image), options); });
+  nn::PatchEmbeddings& embeddings = *model.vit->embeddings;
+  Study study = image_study(model, embeddings, pixels, options);
+  const auto likeliest_of_image = [&] {
+    const NoGrad no_grad;
+    return likeliest(model(study.texts[0].image->pixels), -1).at(0);
+  };
+  const int64_t label = options.label ? *options.label : likeliest_of_image();
+  run_on_image(study, embeddings, [&model, type = model.problem_type(), label, options](const Tensor& image) {
+    return label_outputs(model(image), type, label, options);
+  });
+  if (model.config().num_labels > 1) study.targets = {label};
+  return study;
 }
 
 Study study(const std::function<Tensor()>& loss, const std::vector<NamedTensor>& leaves) {

@@ -25,8 +25,10 @@ struct PageText {
 
 /// The predictions behind a loss: scores over all tokens and the target at each position.
 struct Prediction {
-  Tensor logits = {};                 ///< [..., V], on the tape
-  std::vector<int64_t> targets = {};  ///< one per row of the logits
+  Tensor logits = {};                  ///< [..., V], on the tape
+  std::vector<int64_t> targets = {};   ///< one per row of the logits
+  const char* classes = "token";       ///< what the V classes are: "token", "label" or "position"
+  std::vector<std::string> rows = {};  ///< names of the rows if they are not positions of a text: "start", "end"
 };
 
 /// A scalar whose gradients a page shows.
@@ -70,6 +72,9 @@ struct Study {
   std::vector<NamedTensor> leaves = {};               ///< names of leaves that are not parameters of the module
   std::function<std::vector<PageOutput>()> run = {};  ///< returns at least one; gradients of the first are checked
   bool corrupted = false;                             ///< reads a text other than the one its targets are of
+  /// Targets of the loss of a classifier or question answerer: a label, a label per token, or start and end. All runs
+  /// have the same ones, even if an edited or ablated run predicts others.
+  std::vector<int64_t> targets = {};
 };
 
 /// Options of study().
@@ -78,8 +83,10 @@ struct StudyOptions {
   std::vector<int64_t> positions = {};   ///< positions whose own prediction losses are further outputs
   std::optional<int64_t> label = {};     ///< for classifiers of texts or images: the target of the loss; the likeliest
                                          ///< label if unset
+  /// For token classifiers and question answering: Study::targets; the likeliest if unset.
+  std::optional<std::vector<int64_t>> targets = {};
   /// What the model reads instead of the text, or of a translation's source; as many tokens. The targets stay those of
-  /// the text, so that the outputs of both can be compared; a SequenceClassifier then requires `label`.
+  /// the text, so that the outputs of both can be compared.
   std::optional<PageText> reads = {};
   std::optional<int64_t> bos = {};                 ///< begins a target; the model's bos_id if unset
   std::string begin = "<bos>";                     ///< text of that token
@@ -101,20 +108,24 @@ Study study(models::CausalLM& model, const PageText& text, const StudyOptions& o
 Study study(models::EncoderModel& model, const PageText& text, const StudyOptions& options = {});
 /// The cross-entropy of the text's own tokens, none of them masked.
 Study study(models::MaskedLanguageModel& model, const PageText& text, const StudyOptions& options = {});
-/// The cross-entropy of a label; the output itself if there is only one. Throws Error (config) for losses of positions.
+/// The cross-entropy of a label. If the model's problem type is multi-label classification, the binary cross-entropy of
+/// the label alone; if it is regression or there is only one output, the output itself. The label is the likeliest for
+/// the text unless given. Throws Error (config) for losses of positions.
 Study study(models::SequenceClassifier& model, const PageText& text, const StudyOptions& options = {});
-/// The cross-entropy of each token's likeliest label, as predicted for the text even if StudyOptions::reads is set.
+/// The cross-entropy of each token's likeliest label, as predicted for the text even if StudyOptions::reads is set, or
+/// of StudyOptions::targets. Throws Error (config) for another number of targets, (index) for a target outside the
+/// labels.
 Study study(models::TokenClassifier& model, const PageText& text, const StudyOptions& options = {});
 /// The mean cross-entropy of the likeliest start and the likeliest end, as predicted for the text even if
-/// StudyOptions::reads is set. Throws Error (config) for losses of positions.
+/// StudyOptions::reads is set, or of StudyOptions::targets. Throws Error (config) for losses of positions and another
+/// number of targets, (index) for a target outside the text.
 Study study(models::QuestionAnswerer& model, const PageText& text, const StudyOptions& options = {});
 /// The squared norm of the mean of the last hidden states. The image, f32 or f64 [channels, H, W] or [1, channels, H,
 /// W], is a leaf named "pixels", so its gradient shows the effect of each pixel. Its tokens are "class" and
 /// "row,column" for each patch. Throws Error (shape) if the image does not fit the model, (dtype) for other dtypes,
 /// (config) for logits, losses of positions and StudyOptions::reads, which is a text.
 Study study(models::Vit& model, const Tensor& pixels, const StudyOptions& options = {});
-/// The cross-entropy of a label; the output itself if there is only one. The image is as above. Throws Error (config)
-/// for losses of positions.
+/// The output of a SequenceClassifier, for an image as above. Throws Error (config) for losses of positions.
 Study study(models::ImageClassifier& model, const Tensor& pixels, const StudyOptions& options = {});
 /// Any function of any leaves, such as the loss of a custom module: only the tape is shown.
 Study study(const std::function<Tensor()>& loss, const std::vector<NamedTensor>& leaves);

@@ -134,19 +134,16 @@ class LiveEngine::Session {
     std::vector<int64_t> target;
     if (request.has("target")) target = request.integers("target");
     if (const auto* classifier = std::get_if<std::unique_ptr<models::SequenceClassifier>>(&current())) {
-      // Edits may change the likeliest label, but not the label that the loss is of.
-      const NoGrad no_grad;
-      if (target.empty())
-        if (const auto prediction = study_of(options).run().at(0).prediction) target = prediction->targets;
       const std::vector<std::string> names = (*classifier)->config().label_names();
       if (target.size() > 1 || (!target.empty() && (target[0] < 0 || target[0] >= std::ssize(names))))
         raise(ErrorKind::config, "target: expected one label in [0, {}), got [{}]", names.size(),
               fmt::to_string(fmt::join(target, ", ")));
       if (!target.empty()) options.label = names[static_cast<size_t>(target[0])];
-      return {study_of(options), target};
+    } else if (request.has("target")) {
+      options.target = target;
     }
-    if (request.has("target")) options.target = target;
     Study study = study_of(options);
+    target = study.targets;
     if (study.texts.size() > 1) target.assign(study.texts[1].ids.begin() + 1, study.texts[1].ids.end());
     return {std::move(study), std::move(target)};
   }

@@ -165,6 +165,24 @@ TEST_F(InspectedModelTest, RunsOtherModelsOverTheSameText) {
   EXPECT_TAPE_ERROR(parse_head_ablation(":1"), ErrorKind::config, "--cut: expected MODULE:HEAD, got \":1\"");
 }
 
+TEST_F(InspectedModelTest, ComparesTokenClassifiersThatPredictDifferentLabels) {
+  const auto tokenizer = text::character_tokenizer("abc");
+  const models::BertConfig bert{
+      .vocab = tokenizer->vocab_size(), .d_model = 8, .layers = 1, .heads = 2, .d_ff = 12, .max_length = 12};
+  const std::string other = folder_ + "/other";
+  for (const std::string& folder : {folder_, other}) {
+    manual_seed(folder == other ? 8 : 3);
+    models::save(folder, models::TokenClassifier({.encoder = bert, .num_labels = 4}));
+    tokenizer->save(folder);
+  }
+  const InspectedModel subject(folder_, {.text = "abca"});
+  const std::vector<int64_t> labels = subject.study().targets;
+  ASSERT_NE(InspectedModel(other, {.text = "abca"}).study().targets, labels);
+  for (const Frame& run :
+       record_runs(subject, folder_, {.beside = {other}, .cuts = {"bert.encoder.layers.0.self_attention:0"}}))
+    EXPECT_EQ(run.outputs[0].prediction->targets, labels) << run.name;
+}
+
 TEST_F(InspectedModelTest, ReadsACorruptedTextWithTheTargetsOfTheCleanText) {
   const InspectedModel subject(folder_, {.text = "abca", .losses = {"2"}});
   const Study corrupted = subject.corrupted("abba");

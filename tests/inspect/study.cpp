@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "autograd/ops.h"
@@ -140,6 +141,55 @@ TEST(Study, UsesTheLikeliestOrTheGivenLabelOfAClassifier) {
 
   models::SequenceClassifier one({.encoder = small_bert, .num_labels = 1, .dropout = 0});
   EXPECT_EQ(outputs(study(one, text))[0].first, "output");
+}
+
+TEST(Study, FollowsTheProblemTypeOfAClassifier) {
+  manual_seed(4);
+  using enum models::ProblemType;
+  const PageText text{.ids = {1, 4, 5}};
+  const auto token = [](int64_t label) { return fmt::format("L{}", label); };
+  models::SequenceClassifier multi(
+      {.encoder = small_bert, .num_labels = 3, .dropout = 0, .problem_type = multi_label_classification});
+  const std::vector<float> scores = multi(tensor({{1, 4, 5}}, i64), Mask()).to_vector<float>();
+  const Study of_label = study(multi, text, {.label = 1, .token = token});
+  EXPECT_EQ(outputs(of_label)[0].first, "loss of \"L1\"");
+  EXPECT_NEAR(outputs(of_label)[0].second, std::log1p(std::exp(-scores[1])), 1e-6);
+  EXPECT_FALSE(of_label.run()[0].prediction) << "independent labels have no softmax";
+
+  models::SequenceClassifier values({.encoder = small_bert, .num_labels = 2, .dropout = 0, .problem_type = regression});
+  const std::vector<float> found = values(tensor({{1, 4, 5}}, i64), Mask()).to_vector<float>();
+  for (int64_t label = 0; label < 2; ++label) {
+    const auto output = outputs(study(values, text, {.label = label, .token = token}))[0];
+    EXPECT_EQ(output.first, fmt::format("output \"L{}\"", label));
+    EXPECT_EQ(output.second, found[static_cast<size_t>(label)]);
+  }
+}
+
+TEST(Study, KeepsItsTargetsWhenThePredictionChanges) {
+  manual_seed(4);
+  const PageText text{.ids = {1, 4, 5}};
+  // Negated parameters of the last layer turn the likeliest class into the least likely one.
+  const auto keeps = [&](auto& model) {
+    const Study made = study(model, text);
+    EXPECT_EQ(made.targets, made.run()[0].prediction->targets);
+    const NoGrad no_grad;
+    for (const NamedTensor& parameter : model.named_parameters())
+      if (parameter.name.starts_with("head.classifier.")) Tensor(parameter.tensor).copy_(-parameter.tensor);
+    EXPECT_NE(study(model, text).targets, made.targets);
+    EXPECT_EQ(made.run()[0].prediction->targets, made.targets);
+  };
+  models::SequenceClassifier of_text({.encoder = small_bert, .num_labels = 3, .dropout = 0});
+  models::TokenClassifier of_tokens({.encoder = small_bert, .num_labels = 3, .dropout = 0});
+  models::QuestionAnswerer answerer({.encoder = small_bert, .dropout = 0});
+  keeps(of_text);
+  keeps(of_tokens);
+  keeps(answerer);
+  EXPECT_EQ(study(of_tokens, text, {.targets = std::vector<int64_t>{2, 0, 1}}).run()[0].prediction->targets,
+            (std::vector<int64_t>{2, 0, 1}));
+  EXPECT_TAPE_ERROR(study(of_tokens, text, {.targets = std::vector<int64_t>{0}}), ErrorKind::config,
+                    "study: 1 targets instead of 3");
+  EXPECT_TAPE_ERROR(study(answerer, text, {.targets = std::vector<int64_t>{0, 3}}), ErrorKind::index,
+                    "study: target 3 is outside [0, 3)");
 }
 
 TEST(Study, UsesTheLikeliestLabelOfEachToken) {

@@ -358,6 +358,8 @@ function predictionOf(logits, targets, { target }) {
     node: logits.id,
     text: 1,
     start: 0,
+    classes: "token",
+    rows: null,
     vocabulary,
     targets,
     tokens,

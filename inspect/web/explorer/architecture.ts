@@ -217,10 +217,10 @@ export class Architecture {
     nodes.forEach((node, place) => {
       if (node.module === "" || stackOf(node.module) >= 0) return;
       const used = Math.max(-1, ...needs[place]!);
-      if (used >= 0) this.addTo(this.stacks[used]!.after, node);
+      if (used >= 0) this.addTo(this.stacks[used]!.after, node, "final norm");
       else {
         const next = this.stacks[ends.findIndex((end) => end > place)];
-        if (next) this.addTo(next.before, node);
+        if (next) this.addTo(next.before, node, "norm");
       }
     });
     const prediction = this.data.predictions.find(Boolean);
@@ -228,7 +228,7 @@ export class Architecture {
     if (prediction && last && last.kind !== "norm") Object.assign(last, { kind: "output", label: "output layer" });
   }
 
-  private addTo(steps: Step[], { id, module, operation }: TapeNode) {
+  private addTo(steps: Step[], { id, module, operation }: TapeNode, norm: string) {
     const last = steps.at(-1);
     const part = last?.through ?? last?.branch[0];
     const beside = last?.branch.length === 1 && !last.sum;
@@ -236,14 +236,15 @@ export class Architecture {
       return void (last.sum = { kind: "sum", label: "sum", module, node: id });
     if (part && !last?.sum && (within(module, part.module) || (within(part.module, module) && part.kind !== "norm")))
       if (operation !== "embedding") return void Object.assign(part, { node: id });
-    const made = { ...this.surrounding(module, operation), module, node: id };
+    const made = { ...this.surrounding(module, operation, norm), module, node: id };
     const first = steps.length === 0 || operation !== "embedding";
     steps.push(first ? through(made) : { through: null, branch: [made], sum: null });
   }
 
-  private surrounding(module: string, operation: string): { kind: PartKind; label: string } {
+  // norm: the label of a norm that is not an embedding's.
+  private surrounding(module: string, operation: string, norm: string): { kind: PartKind; label: string } {
     const name = module.split(".").at(-1)!;
-    if (this.norms.has(module)) return { kind: "norm", label: module.includes("embed") ? "norm" : "final norm" };
+    if (this.norms.has(module)) return { kind: "norm", label: module.includes("embed") ? "norm" : norm };
     if (name.includes("position"))
       return { kind: "embedding", label: operation === "embedding" ? "positions" : "add positions" };
     if (/segment|token_type/.test(name)) return { kind: "embedding", label: "segments" };

@@ -125,6 +125,8 @@ export interface Prediction {
   node: number; // tape node that outputs the logits
   text: number | null; // the text that the positions read
   start: number; // first position
+  classes: "token" | "label" | "position"; // what the logits are of
+  rows: string[] | null; // names of the positions if they are not those of a text
   vocabulary: number;
   targets: number[];
   tokens: number[]; // for each position, one per column of the logits

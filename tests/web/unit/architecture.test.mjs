@@ -184,3 +184,19 @@ test("attention and feed-forward in parallel are separate branches", () => {
 test("a tape without attention has no architecture", () => {
   assert.deepEqual(architecture([[0, "linear", "layers.0", null]], []).stacks, []);
 });
+
+test("a norm before the blocks is not called final", () => {
+  const [{ before, after }] = architecture(
+    [
+      [0, "embedding", "src_embedding", null],
+      [1, "layer_norm", "src_norm", 0],
+      [2, "linear", "encoder.layers.0.self_attention", 1],
+      [3, "add", "encoder.layers.0", 1, 2],
+      [4, "layer_norm", "last_norm", 3],
+    ],
+    [["encoder.layers.0.self_attention", "encoder self"]],
+    { norms: ["src_norm", "last_norm"] },
+  ).stacks;
+  assert.deepEqual(words(before), ["| token embedding 0", "| norm 1"]);
+  assert.deepEqual(words(after), ["| final norm 4"]);
+});

@@ -53,7 +53,7 @@ export const viewTexts: Partial<Record<ViewName, ViewText>> = {
     derivations: ["layer_norm"],
   },
   output: {
-    see: "The model's likeliest tokens at each position, with the correct one framed, and the resulting loss.",
+    see: "What the model predicts, the likeliest first and the target of the loss framed, and the resulting loss.",
     attempt: "Select the position with the longest bar: its gradient p − y is where backward starts.",
     derivations: ["cross_entropy", "softmax"],
   },

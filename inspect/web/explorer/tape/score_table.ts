@@ -1,6 +1,7 @@
 // Logits over a vocabulary, or their gradients: the largest of each position, and that of the correct token.
 import { element } from "../../shared/dom";
 import type { App } from "../app";
+import { targetWord } from "../views/output";
 import { shortened } from "../widgets/switches";
 import type { Axis } from "../data";
 import { brief, exact } from "../../shared/numbers";
@@ -50,14 +51,18 @@ export function scoreTable(
       element(
         "tr",
         {},
-        element("th", { scope: "row", dir: "auto" }, shortened(tokens[start + row] ?? String(row), 12)),
+        element(
+          "th",
+          { scope: "row", dir: "auto" },
+          shortened(prediction.rows?.[row] ?? tokens[start + row] ?? String(row), 12),
+        ),
         ...order.slice(0, most).map((column) => cell(column, row, column === right)),
         cell(right, row, true),
       ),
     );
   }
   const head = element("tr", {}, element("th", {}, "position"));
-  for (const name of [gradients ? "largest" : "highest", "second", "correct"])
+  for (const name of [gradients ? "largest" : "highest", "second", targetWord(prediction)])
     head.append(element("th", { scope: "col" }, name));
   return element("div", { class: "scroll" }, element("table", { class: "scores" }, element("thead", {}, head), body));
 }

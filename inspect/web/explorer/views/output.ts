@@ -2,6 +2,7 @@
 import { element } from "../../shared/dom";
 import { inkOn, legend, palette, sequential, type SvgGroup } from "../../shared/colors";
 import type { App } from "../app";
+import { capital } from "../architecture";
 import { Toolbar, menu, outputSwitch, rowSwitch, shortened } from "../widgets/switches";
 import { scaleAround, numbersTable, formulaSteps, tintNote, verdict, noGradient } from "../widgets/number_table";
 import type { Prediction } from "../data";
@@ -39,6 +40,21 @@ export function positionOf(prediction: Prediction, row: number): Position {
   };
 }
 
+// The names of a prediction's positions.
+export function positionNames(app: App, prediction: Prediction, tokens = app.tokens(prediction.text)): string[] {
+  const whole = `the ${app.data.texts[0]?.name ?? "text"}`;
+  return prediction.targets.map((_, row) => prediction.rows?.[row] ?? tokens[prediction.start + row] ?? whole);
+}
+
+// Where a prediction is made, for the middle of a sentence: none if there is only one place.
+export function placeWords({ text, rows }: Prediction, row: number, name: string): string | null {
+  if (rows) return `the ${name}`;
+  return text === null ? null : `position ${row}, reading “${shortened(name, 24)}”`;
+}
+
+// What a loss calls its target: that of tokens is the text itself, but labels and positions may be the model's own.
+export const targetWord = ({ classes }: Prediction) => (classes === "token" ? "correct" : "target");
+
 // Why probabilities stay below 1, if the model was trained with label smoothing.
 export function smoothingNotes(app: App): HTMLElement[] {
   const smoothing = app.data.model.label_smoothing ?? 0;
@@ -70,7 +86,7 @@ export class OutputView {
     this.picture = new Picture({
       id: "output-picture",
       minWidth: 350,
-      label: "The likeliest tokens of each position. Up and down arrows select the position.",
+      label: "The likeliest tokens, labels or positions, row by row. Up and down arrows select the row.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => this.key(event),
     });
@@ -83,11 +99,7 @@ export class OutputView {
   }
 
   private positions(): string[] {
-    const prediction = this.app.prediction()!;
-    const tokens = this.app.tokens(prediction.text);
-    return prediction.targets.map(
-      (_, row) => tokens[prediction.start + row] ?? `the ${this.app.data.texts[0]?.name ?? "text"}`,
-    );
+    return positionNames(this.app, this.app.prediction()!);
   }
 
   update() {
@@ -95,8 +107,11 @@ export class OutputView {
     const { app } = this;
     const prediction = app.prediction()!;
     const row = app.state.row ?? 0;
-    this.picture.setTitle(`Likeliest tokens at each position, and ${app.data.outputs[this.output()]!.name}`);
-    this.picture.setHint("hover over a token for its probability; click a position; ↑ ↓ position");
+    const { classes, text } = prediction;
+    const where = text === null ? "" : " at each position";
+    this.picture.setTitle(`Likeliest ${classes}s${where}, and ${app.data.outputs[this.output()]!.name}`);
+    const rows = prediction.targets.length > 1 ? "; click a position; ↑ ↓ position" : "";
+    this.picture.setHint(`hover over a ${classes} for its probability${rows}`);
     this.picture.redraw();
     this.body.replaceChildren(...this.worked(prediction, row));
   }
@@ -112,7 +127,7 @@ export class OutputView {
     const both = recorded ? scaleAround(first, recorded) : scaleAround(first);
     const [target] = [position.names[position.target]!];
     const table = numbersTable(
-      "token",
+      prediction.classes,
       position.names.map((name, index) => `${index === position.target ? "▸ " : ""}${shortened(name, 18)}`),
       [
         { name: "logit z", key: "logit", values: position.logits },
@@ -131,16 +146,20 @@ export class OutputView {
       { p: ["sum", position.p.reduce((a, b) => a + b, 0)] },
     );
     const rest = prediction.vocabulary - position.tokens.length;
+    const { classes } = prediction;
+    const right = targetWord(prediction);
+    const place = placeWords(prediction, row, this.positions()[row]!) ?? this.positions()[row]!;
+    const mean = prediction.rows?.join(" and ") ?? `${count} positions`;
     return [
       element(
         "h3",
         {},
-        `Position ${row}, reading “${shortened(this.positions()[row]!, 24)}”: “${shortened(target, 24)}” is correct`,
+        `${capital(place)}: “${shortened(target, 24)}” is ${classes === "token" ? "correct" : "the target"}`,
       ),
       element(
         "p",
         { class: "formula" },
-        `p = softmax(z) over the ${prediction.vocabulary} tokens; the loss is the mean of −ln p(correct) over ${count} position${count > 1 ? "s" : ""}. Its gradient with respect to a score is (p − y)${count > 1 ? `/${count}` : ""}, where y is 1 for the correct token and 0 otherwise: backward starts with these numbers.`,
+        `p = softmax(z) over the ${prediction.vocabulary} ${classes}s; the loss is ${count > 1 ? `the mean of −ln p(${right}) over ${mean}` : `−ln p(${right})`}. Its gradient with respect to a score is (p − y)${count > 1 ? `/${count}` : ""}, where y is 1 for the ${right} ${classes === "token" ? "token " : ""}and 0 otherwise: backward starts with these numbers.`,
       ),
       ...smoothingNotes(app),
       formulaSteps(
@@ -157,7 +176,7 @@ export class OutputView {
       element(
         "p",
         { class: "note muted" },
-        `${rest > 0 ? `The other ${rest} tokens are less likely. ` : ""}${tintNote}`,
+        `${rest > 0 ? `The other ${rest} ${classes}s are less likely. ` : ""}${tintNote}`,
       ),
     ];
   }
@@ -168,17 +187,15 @@ export class OutputView {
     const { muted } = palette();
     const narrow = width < 640;
     const [top, high, left, right] = [30, 27, narrow ? 76 : 128, narrow ? 146 : 212];
+    const next = this.app.data.model.kind === "encoder" ? prediction.classes : `next ${prediction.classes}`;
+    const one = prediction.classes === "token" ? "correct one" : "target";
     const ranks = Math.max(2, Math.min(likeliest, Math.floor((width - left - right) / 56)));
     const wide = (width - left - right) / ranks;
     const head = (x: number, anchor: string, words: string) =>
       area.append("text").attr("x", x).attr("y", 14).attr("text-anchor", anchor).attr("fill", muted).text(words);
     head(left - 12, "end", prediction.text === null ? "" : "reads");
-    head(
-      left,
-      "start",
-      narrow ? `the likeliest ${ranks}` : "likeliest next tokens, from the left; the correct one is framed",
-    );
-    head(width - 56, "end", "correct");
+    head(left, "start", narrow ? `the likeliest ${ranks}` : `likeliest ${next}s, from the left; the ${one} is framed`);
+    head(width - 56, "end", targetWord(prediction));
     head(width, "end", "−ln p");
     const worst = Math.max(...positions.map((_, row) => positionOf(prediction, row).loss));
     positions.forEach((name, row) => {
@@ -246,10 +263,9 @@ export class OutputView {
       .attr("fill", color);
     cell.attr("data-token", position.tokens[rank]!).attr("data-value", p);
     const target = rank === position.target;
+    const one = this.app.prediction()!.classes === "token" ? "the correct one" : "the target";
     if (target) cell.attr("stroke", ink).attr("stroke-width", 2).attr("data-target", "true");
-    cell.on("pointerenter", () =>
-      this.picture.showReadout(`p(${shortened(name, 24)})${target ? ", the correct one" : ""}:`, p),
-    );
+    cell.on("pointerenter", () => this.picture.showReadout(`p(${shortened(name, 24)})${target ? `, ${one}` : ""}:`, p));
     cell.on("pointerleave", () => this.picture.showReadout(null));
     const text = area
       .append("text")

@@ -8,10 +8,12 @@ import type { App } from "../app";
 import { capital, within, type Part, type Stack, type Step } from "../architecture";
 import type { State } from "../state";
 import { rootMeanSquare } from "../tensor";
+import { lettersWide } from "../widgets/letters";
 import { Toolbar, outputSwitch, shortened } from "../widgets/switches";
 import { positionOf, smoothingNotes } from "./output";
 
 const gap = 12; // between a box and the next
+const capitals = (text: string) => text.match(/\p{Lu}/gu)?.length ?? 0; // up to half a letter wider than the others
 const narrow = 560; // pixels
 
 // A column of the picture. Columns after the first are mirrored so that cross-attention faces the encoder.
@@ -288,7 +290,7 @@ export class OverviewView {
   private drawChips({ area, x, width, mirrored }: Column, all: Chip[], y: number): SvgGroup {
     const made = put(area, "g", {});
     const names = all.map(({ words }) => shortened(words, 16));
-    const wide = (index: number) => Math.max(18, 7 * Array.from(names[index]!).length + 8);
+    const wide = (index: number) => Math.max(18, 7 * (lettersWide(names[index]!) + capitals(names[index]!) / 2) + 8);
     let [count, used] = [0, 0];
     while (count < all.length && used + wide(count) <= width - (count < all.length - 1 ? 34 : 0))
       used += wide(count++) + 3;
@@ -319,7 +321,7 @@ export class OverviewView {
         const [words, fill] = [names[0]!, sequential(1).color(p[0]!)];
         return { words, fill, title: `${words}: probability ${brief(p[0]!)}` };
       });
-      const label = prediction.text === null ? "likeliest label" : "likeliest tokens";
+      const label = `likeliest ${prediction.classes}${prediction.targets.length > 1 ? "s" : ""}`;
       const [at, anchor] = mirrored ? [stream - 10, "end"] : [stream + 10, "start"];
       const place = { x: at, y: end + 2, "text-anchor": anchor, fill: muted };
       put(area, "text", place, `softmax: ${label}`).attr("class", "small-text");

@@ -4,11 +4,12 @@ import type { App } from "../app";
 import { Toolbar, headSwitch, kindSwitch, layerSwitch, menu, rowSwitch, shortened } from "../widgets/switches";
 import { scaleAround, numbersTable, tintNote } from "../widgets/number_table";
 import { sequential, diverging } from "../../shared/colors";
-import type { Frame, Runs } from "../data";
+import type { Frame, Prediction, Runs } from "../data";
 import { Film } from "./film";
 import { Heatmap } from "../widgets/heatmap";
 import { runName } from "../widgets/module_name";
 import { brief } from "../../shared/numbers";
+import { placeWords, positionNames, targetWord } from "./output";
 import { tokenPair } from "./patching";
 import { Plane, tensor } from "../tensor";
 
@@ -107,8 +108,7 @@ export class RunsView {
 
   private positions(): string[] {
     const prediction = this.app.prediction();
-    const tokens = this.pairOfTokens(prediction?.text ?? null, 24);
-    return prediction?.targets.map((_, row) => tokens[prediction.start + row] ?? "the text") ?? [];
+    return prediction ? positionNames(this.app, prediction, this.pairOfTokens(prediction.text, 24)) : [];
   }
 
   private head(): HTMLElement[] {
@@ -239,7 +239,7 @@ export class RunsView {
     const name = (id: number) => shortened(runs.names[id] ?? `#${id}`, 18);
     const positions = this.positions();
     const table = numbersTable(
-      "position: correct",
+      `position: ${targetWord(prediction)}`,
       prediction.targets.map((target, row) => `${row} ${shortened(positions[row]!, 14)}: ${name(target)}`),
       [
         {
@@ -264,6 +264,7 @@ export class RunsView {
       { "loss-a": ["mean", mean(a)], "loss-b": ["mean", mean(b)] },
     );
     const row = Math.min(app.state.row ?? 0, prediction.targets.length - 1);
+    const place = placeWords(prediction, row, positions[row]!);
     return [
       element("h3", {}, `${app.data.outputs[output]!.name}: position by position`),
       element("div", { class: "scroll" }, table),
@@ -271,12 +272,13 @@ export class RunsView {
         [mean(a), mean(b)],
         [first, second].map(({ values }) => values[output] ?? NaN),
       ),
-      element("h3", {}, `Likeliest tokens at position ${row}, reading “${shortened(positions[row]!, 24)}”`),
-      element("div", { class: "scroll" }, this.likely(a[row]!, b[row]!, prediction.targets[row]!, name)),
+      element("h3", {}, ["Likeliest", `${prediction.classes}s`, ...(place ? [`at ${place}`] : [])].join(" ")),
+      element("div", { class: "scroll" }, this.likely(prediction, a[row]!, b[row]!, prediction.targets[row]!, name)),
     ];
   }
 
   private likely(
+    { classes }: Prediction,
     a: ReturnType<typeof positionOf>,
     b: ReturnType<typeof positionOf>,
     target: number,
@@ -285,7 +287,7 @@ export class RunsView {
     const order = a.tokens.map((_, i) => i).sort((i, j) => Math.max(b.p[j]!, a.p[j]!) - Math.max(b.p[i]!, a.p[i]!));
     const difference = order.map((i) => b.p[i]! - a.p[i]!);
     return numbersTable(
-      "token",
+      classes,
       order.map((i) => `${a.tokens[i] === target ? "▸ " : ""}${name(a.tokens[i]!)}`),
       [
         { name: "p in A", key: "p-a", values: order.map((i) => a.p[i]!), scale: sequential(1) },

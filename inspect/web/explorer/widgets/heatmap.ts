@@ -2,6 +2,7 @@
 import { inkOn, legend, palette, sequential, diverging, type SvgGroup, type Scale } from "../../shared/colors";
 import { Picture } from "../../shared/picture";
 import type { Plane } from "../tensor";
+import { lettersWide } from "./letters";
 
 const levels = 64;
 
@@ -84,7 +85,7 @@ export interface Part {
 const mostNames = 64; // rows with names
 const hatchSize = 11;
 const partsHeight = 22;
-const longest = (names: string[]) => Math.max(...names.map((name) => Array.from(name).length));
+const longest = (names: string[]) => Math.max(...names.map(lettersWide));
 
 function nameRows(area: SvgGroup, names: string[], x: number, top: number, high: number) {
   names.forEach((name, row) => {
@@ -184,7 +185,7 @@ export class Heatmap {
     const left = 1 + (rowNames ? Math.min(110, 6.4 * longest(rowNames) + 6) : 0);
     const beyond = missing?.columns ? hatchSize : 0;
     // How far the last name, slanted by 60 degrees, extends past the middle of its column.
-    const slanted = columns ? Math.max(14, 8 + 3.2 * Array.from(columns.at(-1) ?? "").length) : 0;
+    const slanted = columns ? Math.max(14, 8 + 3.2 * lettersWide(columns.at(-1) ?? "")) : 0;
     const most = Math.max(1, Math.min(cell, (width - 1 - left - beyond - slanted) / plane.columns));
     const columnNames = columns && most >= 11 ? columns : null;
     const top = 1 + (columnNames ? Math.min(90, 5.6 * longest(columnNames) + 6) : 0) + (parts ? partsHeight : 0);

@@ -3,6 +3,7 @@ import { radioGroup, setChoice, element, visible } from "../../shared/dom";
 import type { App } from "../app";
 import type { Attention } from "../data";
 import { brief } from "../../shared/numbers";
+import { letterWidth, lettersWide } from "./letters";
 
 export interface Switch {
   node: HTMLElement;
@@ -158,9 +159,15 @@ export function attentionKeys(app: App, event: KeyboardEvent): boolean {
   return event.key in moves;
 }
 
-// A token as a label of at most `length` characters, with an ellipsis if cut and with visible whitespace.
+// A token as a label at most `length` letters wide, with an ellipsis if cut and with visible whitespace.
 export function shortened(token: string, length: number): string {
-  const letters = Array.from(visible(token).replaceAll("\n", "⏎").replaceAll("\t", "⇥"));
-  const text = letters.length > length ? `${letters.slice(0, length - 1).join("")}…` : letters.join("");
+  const whole = visible(token).replaceAll("\n", "⏎").replaceAll("\t", "⇥");
+  let text = whole;
+  if (lettersWide(whole) > length) {
+    let room = length - 1;
+    const letters = Array.from(whole);
+    const cut = letters.findIndex((letter) => (room -= letterWidth(letter)) < 0);
+    text = `${letters.slice(0, cut).join("")}…`;
+  }
   return text.trim() === "" ? `“${text}”` : text;
 }

@@ -315,7 +315,7 @@ function probabilities({ app, position, prediction, correct }: Story): Step | nu
     id: "probabilities",
     title: prediction.text === null ? "The answer" : "The next token",
     stage: "probabilities",
-    words: say`At the end every ${prediction.text === null ? "label" : "token of the vocabulary"} gets a score, its ${term("logit")}, and softmax turns all of them into probabilities. The correct one is “${correct}”.`,
+    words: say`At the end every ${prediction.classes === "token" ? "token of the vocabulary" : prediction.classes} gets a score, its ${term("logit")}, and softmax turns all of them into probabilities. The ${prediction.classes === "token" ? "correct one" : "target"} is “${correct}”.`,
     check: say`e^(${number(z)} − ${factor(log)}) = ${result(p, probability(p))}, where ${plain(log)} is ln of the sum over all ${number(prediction.vocabulary)}`,
     state: { view: "output", row: position.row, output: position.output },
     place: { at: '[data-step="p"]' },

@@ -8,7 +8,7 @@ export function loss(story: Story): (Step | null)[] {
   return [surprise(story), mean(story), end(story)];
 }
 
-function surprise({ app, position, correct }: Story): Step | null {
+function surprise({ app, position, prediction, correct }: Story): Step | null {
   if (!position || !app.hasView("output")) return null;
   const p = position.p[position.target]!;
   const better = Math.min(0.9, (1 + p) / 2);
@@ -16,7 +16,7 @@ function surprise({ app, position, correct }: Story): Step | null {
     id: "surprise",
     title: "How wrong is that?",
     stage: "loss",
-    words: say`The ${term("cross-entropy")} of a prediction is −ln p of the correct one: 0 if the model is certain of “${correct}”, and without limit as p goes to 0.`,
+    words: say`The ${term("cross-entropy")} of a prediction is −ln p of the ${prediction?.classes === "token" ? "correct one" : "target"}: 0 if the model is certain of “${correct}”, and without limit as p goes to 0.`,
     check:
       p < 0.9
         ? say`−ln ${number(p)} = ${result(position.loss)}; with p = ${plain(better)} it would be ${plain(-Math.log(better))}`

@@ -1,4 +1,4 @@
-// Layers whose arguments are not those of C++: lists of steps, templates, and values that convert from integers.
+// Layers whose arguments are not those of C++: templates, and values that convert from integers.
 #include "bindings.h"
 
 namespace tape::python {
@@ -6,51 +6,6 @@ namespace {
 
 using nb::arg;
 using nn::Module;
-
-void bind_sequential(nb::module_& m) {
-  const auto append = [](nb::handle object, nb::handle step) {
-    if (!PyCallable_Check(step.ptr()))
-      throw nb::type_error(("Sequential: takes modules and functions of one tensor, got " +
-                            std::string(nb::type_name(step.type()).c_str()))
-                               .c_str());
-    auto& self = nb::cast<nn::Sequential&>(object);
-    // Looks the step up in each call, since an assignment to the attribute of this name may replace it.
-    const std::string name = std::to_string(self.size());
-    const auto run = [&self, name](const Tensor& x) {
-      const nb::gil_scoped_acquire gil;
-      const nb::object present = nb::getattr(nb::find(self), name.c_str(), nb::none());
-      if (present.is_none()) raise(ErrorKind::config, "Sequential: step {} was removed", name);
-      return returned<Tensor>(present(x), "a tensor", "Sequential: step " + name);
-    };
-    if (nb::isinstance<Module>(step))
-      self.add(nb::cast<std::shared_ptr<Module>>(step), run);
-    else
-      self.add(run);
-    nb::object(object.attr("__dict__"))[name.c_str()] = step;
-  };
-  nb::class_<nn::Sequential, Module>(
-      m, "Sequential",
-      "Runs modules and functions of one tensor one after another. Names are positions, and functions count.")
-      .def(
-          "__init__",
-          [append](nb::pointer_and_handle<nn::Sequential> self, const nb::args& steps) {
-            new (self.p) nn::Sequential();
-            nb::inst_mark_ready(self.h);
-            for (nb::handle step : steps) append(self.h, step);
-          },
-          arg("steps"))
-      .def("append", append, arg("step"), "Appends a module or a function of one tensor.")
-      .def("forward", &nn::Sequential::forward, arg("x"), release, "The last step's output.")
-      .def("__len__", &nn::Sequential::size)
-      .def(
-          "__getitem__",
-          [](nb::handle self, int64_t position) {
-            const int64_t size = nb::cast<nn::Sequential&>(self).size();
-            if (position < -size || position >= size) throw nb::index_error("Sequential: there is no such step");
-            return nb::object(self.attr(std::to_string(position < 0 ? position + size : position).c_str()));
-          },
-          arg("position"), "The module at a position.");
-}
 
 /// A pooling layer; `more` sets the options that only its kind has.
 template <class Layer, class Options, class... Extra, class F>
@@ -113,7 +68,6 @@ void bind_positions(nb::module_& m) {
 
 void bind_layers(nb::module_& m) {
   bind_positions(m);
-  bind_sequential(m);
   bind_pools(m);
 }
 

@@ -84,7 +84,14 @@ nb::object call_with_hooks(nb::handle self, Module& module, const nb::args& args
   return result.value;
 }
 
+void check_initialized(nb::handle self, const char* before) {
+  if (!nb::inst_ready(self))
+    raise(ErrorKind::config, "{}: __init__() must call super().__init__() {}", nb::type_name(self.type()).c_str(),
+          before);
+}
+
 nb::object call(nb::handle self, const nb::args& args, const nb::kwargs& kwargs) {
+  check_initialized(self, "before the module is called");
   auto& module = nb::cast<Module&>(self);
   try {
     if (module.has_hooks()) return call_with_hooks(self, module, args, kwargs);
@@ -125,11 +132,17 @@ nb::object child_of(nb::handle self, const Module& module, const std::string& na
 
 /// Parameters, buffers and children of layers written in C++; Python's own attributes are found before.
 nb::object get_attribute(nb::handle self, const std::string& name) {
+  check_initialized(self, "before it reads attributes");
   auto& module = nb::cast<Module&>(self);
   if (const Tensor* const parameter = module.parameter(name))
     return parameter->defined() ? nb::cast(parameter_object(*parameter)) : nb::none();
   if (const Tensor* const buffer = module.buffer(name)) return buffer->defined() ? nb::cast(*buffer) : nb::none();
   if (nb::object child = child_of(self, module, name)) return child;
+  if (nb::hasattr(self.type(), name.c_str())) {  // a property whose function failed: its own error
+    nb::object value = nb::steal(PyObject_GenericGetAttr(self.ptr(), nb::str(name.c_str()).ptr()));
+    if (!value.is_valid()) throw nb::python_error();
+    return value;
+  }
   throw nb::attribute_error(
       fmt::format("'{}' object has no attribute '{}'", nb::cast<std::string>(self.type().attr("__name__")), name)
           .c_str());
@@ -140,6 +153,17 @@ nb::list named_objects(nb::handle self, const std::vector<std::pair<std::string,
   nb::list pairs;
   for (const auto& [name, module] : modules) pairs.append(nb::make_tuple(name, child_object(self, module)));
   return pairs;
+}
+
+nb::list objects(nb::handle self, const std::vector<std::pair<std::string, Module*>>& modules) {
+  nb::list found;
+  for (const auto& [name, module] : modules) found.append(child_object(self, module));
+  return found;
+}
+
+void apply_to(nb::handle self, const nb::callable& function) {
+  for (nb::handle child : objects(self, nb::cast<Module&>(self).named_children())) apply_to(child, function);
+  function(self);
 }
 
 bool is_registered(Module& module, const std::string& name) {
@@ -158,12 +182,24 @@ void check_part(const Module& module, const std::string& name, nb::handle value)
             name, to_string(dtype));
 }
 
+/// Sets a property of the class, which Python would find before a part of its name.
+bool assign_property(nb::handle self, nb::str key, nb::handle value) {
+  const nb::object property = nb::getattr(self.type(), key, nb::none());
+  if (!PyObject_TypeCheck(property.ptr(), &PyProperty_Type)) return false;
+  if (property.attr("fset").is_none())
+    raise(ErrorKind::config, "{}: \"{}\" is a property that cannot be assigned; {}", nb::type_name(self.type()).c_str(),
+          key.c_str(),
+          std::string_view(key.c_str()) == "training" ? "call train() or eval()" : "give the attribute another name");
+  if (PyObject_GenericSetAttr(self.ptr(), key.ptr(), value.ptr()) != 0) throw nb::python_error();
+  return true;
+}
+
 /// Registers parameters and modules under the attribute's name; other values are plain attributes. Parameters and
 /// buffers are found in the module only, where a check may replace them for a while.
 void set_attribute(nb::handle self, nb::str key, nb::handle value) {
-  if (!nb::inst_ready(self))
-    raise(ErrorKind::config, "{}: __init__() must call super().__init__() before it assigns attributes",
-          nb::type_name(self.type()).c_str());
+  check_initialized(self, "before it assigns attributes");
+  if (nb::isinstance<Module>(value)) check_initialized(value, "before the module becomes a part");
+  if (assign_property(self, key, value)) return;
   auto& module = nb::cast<Module&>(self);
   const std::string name = key.c_str();
   const bool parameter = nb::isinstance<NewParameter>(value), child = nb::isinstance<Module>(value);
@@ -222,6 +258,55 @@ void delete_attribute(nb::handle self, nb::str key) {
 }
 
 using ModuleClass = nb::class_<Module, PythonModule>;
+
+void bind_parts(ModuleClass& type) {
+  type.def(
+      "register_buffer",
+      [](nb::handle self, const std::string& name, const std::optional<Tensor>& value, bool persistent) {
+        nb::cast<Module&>(self).register_buffer(name, value.value_or(Tensor()),
+                                                persistent ? nn::Persistent::yes : nn::Persistent::no);
+      },
+      arg("name"), arg("value").none(), nb::kw_only(), arg("persistent") = true,
+      "Adds a tensor that is not trained; part of state_dict() if persistent.");
+  type.def(
+      "register_parameter",
+      [](nb::handle self, const nb::str& name, const std::optional<NewParameter>& parameter) {
+        nb::setattr(self, name, parameter ? nb::cast(*parameter) : nb::none());
+      },
+      arg("name"), arg("parameter").none(), "Adds a parameter, or an attribute that is None.");
+  const auto add = [](nb::handle self, const nb::str& name, nb::handle child) {
+    if (!nb::isinstance<Module>(child))
+      throw nb::type_error(
+          fmt::format("add_module: \"{}\" must be a module, got {}", name.c_str(), nb::type_name(child.type()).c_str())
+              .c_str());
+    nb::setattr(self, name, child);
+  };
+  type.def("add_module", add, arg("name"), arg("module").none(),
+           "Adds a child under a name that need not be an identifier, such as '0'.");
+  type.def("register_module", add, arg("name"), arg("module").none(), "Same as add_module().");
+  type.def(
+      "modules", [](nb::handle self) { return objects(self, nb::cast<Module&>(self).named_modules()); },
+      nb::sig("def modules(self) -> list[Module]"), "This module and all its descendants.");
+  type.def(
+      "children", [](nb::handle self) { return objects(self, nb::cast<Module&>(self).named_children()); },
+      nb::sig("def children(self) -> list[Module]"), "Its own children.");
+  type.def(
+      "buffers",
+      [](const Module& self) {
+        Tensors buffers;
+        for (const NamedTensor& found : self.named_buffers()) buffers.push_back(found.tensor);
+        return buffers;
+      },
+      "The buffers, in the order of named_buffers().");
+  type.def(
+      "apply",
+      [](nb::handle self, const nb::callable& function) {
+        apply_to(self, function);
+        return nb::borrow(self);
+      },
+      nb::sig("def apply(self, function: collections.abc.Callable[[Module], object]) -> typing.Any"), arg("function"),
+      "Calls function(module) for all descendants and then for this module, which it returns.");
+}
 
 void bind_state(ModuleClass& type) {
   type.def("state_dict", &Module::state_dict,
@@ -316,6 +401,17 @@ void bind_module(nb::module_& m) {
             if (requires_grad) self->requires_grad_(true);
           },
           arg("values"), nb::kw_only(), arg("requires_grad") = true)
+      .def("__reduce__",
+           [](const NewParameter& self) {
+             return nb::make_tuple(nb::module_::import_("tapeformer._pickling").attr("parameter"),
+                                   nb::make_tuple(self.detach(), self.requires_grad()));
+           })
+      .def("__copy__",
+           [](const NewParameter& self) {
+             NewParameter copy = parameter_object(self.detach());
+             copy.requires_grad_(self.requires_grad());
+             return copy;
+           })
       .def("__deepcopy__", [](const NewParameter& self, nb::handle) {
         NewParameter copy = parameter_object(self.detach().clone());
         copy.requires_grad_(self.requires_grad());
@@ -327,8 +423,9 @@ void bind_module(nb::module_& m) {
                    "super().__init__()) and write forward(); calling the module runs it with its name in errors and "
                    "reports, and its hooks.");
   type.def(nb::init<>());
-  type.def("__call__", &call, arg("args"), arg("kwargs"), "forward() with the module's path, hooks and error context.");
-  type.def("__getattr__", &get_attribute, arg("name"));
+  type.def("__call__", &call, nb::sig("def __call__(self, *args: typing.Any, **kwargs: typing.Any) -> typing.Any"),
+           "forward() with the module's path, hooks and error context.");
+  type.def("__getattr__", &get_attribute, arg("name"), nb::sig("def __getattr__(self, name: str) -> typing.Any"));
   type.def("__setattr__", &set_attribute, arg("name"), arg("value").none());
   type.def("__delattr__", &delete_attribute, arg("name"));
   type.def("__repr__", [](const Module& self) { return nn::to_string(self); });
@@ -365,36 +462,20 @@ void bind_module(nb::module_& m) {
   type.def("trainable_parameter_count", &Module::trainable_parameter_count,
            "Number of values in trainable_parameters().");
   type.def(
-      "register_buffer",
-      [](nb::handle self, const std::string& name, const Tensor& value, bool persistent) {
-        nb::cast<Module&>(self).register_buffer(name, value, persistent ? nn::Persistent::yes : nn::Persistent::no);
-      },
-      arg("name"), arg("value"), nb::kw_only(), arg("persistent") = true,
-      "Adds a tensor that is not trained; part of state_dict() if persistent.");
-  type.def(
-      "add_module",
-      [](nb::handle self, const nb::str& name, nb::handle child) {
-        if (!nb::isinstance<Module>(child))
-          throw nb::type_error(fmt::format("add_module: \"{}\" must be a module, got {}", name.c_str(),
-                                           nb::type_name(child.type()).c_str())
-                                   .c_str());
-        nb::setattr(self, name, child);
-      },
-      arg("name"), arg("module").none(), "Adds a child under a name that need not be an identifier, such as '0'.");
-  type.def(
       "train",
       [](nb::handle self, bool mode) {
         nb::cast<Module&>(self).train(mode);
         return nb::borrow(self);
       },
-      arg("mode") = true, "Sets training mode, in which dropout is active; returns the module.");
+      nb::sig("def train(self, mode: bool = True) -> typing.Any"), arg("mode") = true,
+      "Sets training mode, in which dropout is active; returns the module.");
   type.def(
       "eval",
       [](nb::handle self) {
         nb::cast<Module&>(self).eval();
         return nb::borrow(self);
       },
-      "Sets evaluation mode; returns the module.");
+      nb::sig("def eval(self) -> typing.Any"), "Sets evaluation mode; returns the module.");
   type.def("prepare_for_inference", &Module::prepare_for_inference,
            "Sets evaluation mode and keeps packed copies of weights for speed.");
   type.def_prop_ro("training", &Module::is_training, "Whether the module is in training mode.");
@@ -404,23 +485,32 @@ void bind_module(nb::module_& m) {
         nb::cast<Module&>(self).to(dtype);
         return nb::borrow(self);
       },
-      arg("dtype"), "Converts every parameter and floating buffer in place; returns the module.");
+      nb::sig("def to(self, dtype: tapeformer._tapeformer.DType) -> typing.Any"), arg("dtype"),
+      "Converts every parameter and floating buffer in place; returns the module.");
   type.def(
       "to",
       [](nb::handle self, Device device) {
         nb::cast<Module&>(self).to(device);
         return nb::borrow(self);
       },
-      arg("device"), "Moves every parameter and buffer in place; returns the module.");
+      nb::sig("def to(self, device: str) -> typing.Any"), arg("device"),
+      "Moves every parameter and buffer in place; returns the module.");
   type.def_prop_ro("device", &Module::device, "Device of its first parameter.");
-  type.def("requires_grad_", &Module::requires_grad_, arg("requires_grad") = true,
-           "Whether the parameters accumulate gradients.");
+  type.def(
+      "requires_grad_",
+      [](nb::handle self, bool requires_grad) {
+        nb::cast<Module&>(self).requires_grad_(requires_grad);
+        return nb::borrow(self);
+      },
+      nb::sig("def requires_grad_(self, requires_grad: bool = True) -> typing.Any"), arg("requires_grad") = true,
+      "Whether the parameters accumulate gradients; returns the module.");
   type.def("freeze", &Module::freeze, "Excludes the parameters from training.");
   type.def("unfreeze", &Module::unfreeze, "Undoes freeze().");
   type.def("zero_grad", &Module::zero_grad, "Clears the gradients of all parameters.");
   type.def("settings", &Module::settings,
            "What the printed tree shows after the class name; override it in classes of your own.");
   type.def_prop_rw("name", &Module::name, &Module::set_name, "The name that its owner gave it; '' for a root.");
+  bind_parts(type);
   bind_state(type);
   bind_hooks(type);
 }

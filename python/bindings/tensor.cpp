@@ -1,3 +1,7 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "bindings.h"
 
 namespace tape::python {
@@ -81,6 +85,44 @@ std::vector<int64_t> sizes_of(const nb::args& given, const char* operation) {
   return sizes;
 }
 
+/// Arrays of other libraries are no operands: their own operators would take a tensor apart.
+void refuse_array(nb::handle value, const char* use) {
+  if (nb::hasattr(value, "__array__") || nb::hasattr(value, "__dlpack__"))
+    throw nb::type_error(fmt::format("a Tensor cannot be {} a {}; make a tensor of it with tape.tensor()", use,
+                                     nb::type_name(value.type()).c_str())
+                             .c_str());
+}
+
+/// For another operand than those of the overloads before.
+void define_fallback(nb::class_<Tensor>& tensor, const char* name, const char* use) {
+  tensor.def(
+      name,
+      [use](const Tensor&, nb::handle other) -> nb::object {
+        refuse_array(other, use);
+        return nb::not_implemented();
+      },
+      arg("other").none());
+}
+
+/// floor(a / b) without a gradient; exact for integers.
+Tensor floor_divide(const Tensor& a, const Tensor& b) {
+  const NoGrad no_grad;
+  const DType dtype = result_type(a, b);
+  if (is_half(dtype)) return floor_divide(a.to(f32), b.to(f32)).to(dtype);
+  const Tensor rest = remainder(a, b);
+  if (is_floating(dtype)) {
+    const Tensor x = a.to(dtype), divisor = b.to(dtype);
+    // Of opposite signs, with an infinite divisor: the remainder is infinite.
+    const Tensor whole = masked_fill(round((x - rest) / divisor), eq(abs(rest), INFINITY), -1);
+    return where(eq(divisor, 0), x / divisor, whole);
+  }
+  // f64 rounds a large quotient, so that some more divisors, exactly, are missing.
+  const Tensor x = a.to(i64), divisor = b.to(i64), wide = divisor.to(f64);
+  const Tensor near = clamp(trunc(x.to(f64) / wide), -0x1p63 + 1024, 0x1p63 - 1024).to(i64);
+  const Tensor missing = x - near * divisor - rest.to(i64);
+  return (near + round(missing.to(f64) / wide).to(i64)).to(dtype);
+}
+
 /// A binary operator with a tensor or a number on the right; anything else is left to the other operand.
 template <class F>
 void define_operator(nb::class_<Tensor>& tensor, const char* name, const F& f) {
@@ -101,6 +143,28 @@ void define_reflected(nb::class_<Tensor>& tensor, const char* name, const F& f) 
       nb::is_operator(), release);
 }
 
+void bind_division(nb::class_<Tensor>& tensor) {
+  const auto as_tensor = [](const Tensor& x, const Number& number) {
+    return scalar(number, {result_type(x, number), x.device()});
+  };
+  define_operator(tensor, "__mod__", [](const Tensor& a, const auto& b) { return remainder(a, b); });
+  define_reflected(tensor, "__rmod__", [](const Tensor& a, const Tensor& b) { return remainder(a, b); });
+  tensor.def(
+      "__floordiv__", [](const Tensor& a, const Tensor& b) { return floor_divide(a, b); }, nb::is_operator(), release);
+  tensor.def(
+      "__floordiv__", [=](const Tensor& a, const Number& b) { return floor_divide(a, as_tensor(a, b)); },
+      nb::is_operator(), release);
+  define_reflected(tensor, "__rfloordiv__", [](const Tensor& a, const Tensor& b) { return floor_divide(a, b); });
+  const auto both = [](const Tensor& a, const Tensor& b) { return std::pair(floor_divide(a, b), remainder(a, b)); };
+  tensor.def("__divmod__", both, nb::is_operator(), release);
+  tensor.def(
+      "__divmod__", [=](const Tensor& a, const Number& b) { return both(a, as_tensor(a, b)); }, nb::is_operator(),
+      release);
+  tensor.def(
+      "__rdivmod__", [=](const Tensor& b, const Number& a) { return both(as_tensor(b, a), b); }, nb::is_operator(),
+      release);
+}
+
 void bind_operators(nb::class_<Tensor>& tensor) {
   define_operator(tensor, "__add__", [](const Tensor& a, const auto& b) { return a + b; });
   define_operator(tensor, "__radd__", [](const Tensor& a, const auto& b) { return b + a; });
@@ -110,8 +174,7 @@ void bind_operators(nb::class_<Tensor>& tensor) {
   define_operator(tensor, "__rmul__", [](const Tensor& a, const auto& b) { return b * a; });
   define_operator(tensor, "__truediv__", [](const Tensor& a, const auto& b) { return a / b; });
   define_operator(tensor, "__rtruediv__", [](const Tensor& a, const auto& b) { return b / a; });
-  define_operator(tensor, "__mod__", [](const Tensor& a, const auto& b) { return remainder(a, b); });
-  define_reflected(tensor, "__rmod__", [](const Tensor& a, const Tensor& b) { return remainder(a, b); });
+  bind_division(tensor);
   define_operator(tensor, "__pow__", [](const Tensor& a, const auto& b) { return pow(a, b); });
   define_reflected(tensor, "__rpow__", [](const Tensor& a, const Tensor& b) { return pow(a, b); });
   define_operator(tensor, "__eq__", [](const Tensor& a, const auto& b) { return eq(a, b); });
@@ -137,18 +200,17 @@ void bind_operators(nb::class_<Tensor>& tensor) {
   tensor.def(
       "__abs__", [](const Tensor& x) { return abs(x); }, nb::is_operator(), release);
   // Without these, Python would compare identities.
-  for (const char* const name : {"__eq__", "__ne__"})
-    tensor.def(
-        name,
-        [](const Tensor&, nb::handle other) -> nb::object {
-          if (nb::hasattr(other, "__array__") || nb::hasattr(other, "__dlpack__"))
-            throw nb::type_error(("a Tensor cannot be compared with a " +
-                                  std::string(nb::type_name(other.type()).c_str()) +
-                                  "; make a tensor of it with tape.tensor()")
-                                     .c_str());
-          return nb::not_implemented();
-        },
-        arg("other").none());
+  for (const char* const name : {"__eq__", "__ne__"}) define_fallback(tensor, name, "compared with");
+  for (const char* const name :
+       {"__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__", "__pow__",
+        "__rpow__", "__mod__", "__rmod__", "__floordiv__", "__rfloordiv__", "__matmul__", "__rmatmul__"})
+    define_fallback(tensor, name, "combined with");
+  tensor.def(
+      "__contains__", [](const Tensor& self, const Tensor& value) { return any(eq(self, value)).item() != 0; },
+      arg("value"));
+  tensor.def(
+      "__contains__", [](const Tensor& self, const Number& value) { return any(eq(self, value)).item() != 0; },
+      arg("value"));
   tensor.def("__hash__", [](const Tensor& x) { return std::hash<const void*>()(x.ref().get()); });
 }
 
@@ -193,6 +255,8 @@ void bind_gradients(nb::class_<Tensor>& tensor) {
       "The accumulated gradient; None before a backward pass has reached the tensor. Can be replaced, and cleared with "
       "None.");
   tensor.def("zero_grad", &Tensor::zero_grad, "Clears `grad`.");
+  tensor.def_prop_rw("data", &Tensor::detach, &Tensor::set_data, arg("values"),
+                     "The same values without history, as detach(); can be replaced, as with set_data().");
   tensor.def("retain_grad", &Tensor::retain_grad, nb::rv_policy::none,
              "Makes backward() store the gradient of a non-leaf tensor in `grad`.");
   tensor.def(
@@ -313,6 +377,12 @@ void bind_tensor(nb::class_<Tensor>& tensor) {
   tensor.def("shares_storage", &Tensor::shares_storage, arg("other"), "Whether both use the same memory.");
   tensor.def("set_data", &Tensor::set_data, arg("values"),
              "Replaces values, shape and dtype for all handles of this tensor.");
+  tensor.def("__copy__", [](const Tensor& self) {
+    if (!self.is_leaf()) return self;
+    Tensor copy = self.detach();
+    if (self.requires_grad()) copy.requires_grad_(true);
+    return copy;
+  });
   tensor.def("__deepcopy__", [](const Tensor& self, nb::handle) {
     if (!self.is_leaf()) raise(ErrorKind::graph, "deepcopy: only leaves can be copied; use x.detach().clone()");
     Tensor copy = self.detach().clone();

@@ -110,7 +110,16 @@ Tensor from_array(nb::handle source, const char* operation) {
 
 // --- nested lists ---
 
-bool is_list(nb::handle value) { return PyList_Check(value.ptr()) || PyTuple_Check(value.ptr()); }
+bool is_list(nb::handle value) {
+  return PyList_Check(value.ptr()) || PyTuple_Check(value.ptr()) || PyObject_TypeCheck(value.ptr(), &PyRange_Type);
+}
+
+/// Whether the innermost lists hold arrays: [np.zeros(2), np.ones(2)].
+bool holds_arrays(nb::handle value) {
+  nb::object first = nb::borrow(value);
+  while (is_list(first) && nb::len(first) > 0) first = nb::object(first[0]);
+  return !is_list(first) && has_axes(first.ptr());
+}
 
 void find_shape(nb::handle value, std::vector<int64_t>& sizes) {
   while (is_list(value)) {
@@ -153,7 +162,29 @@ void check_fits(const Number& number, DType dtype) {
   dispatch_all(dtype, [&]<class T>(T) { static_cast<void>(number.to<T>("tensor")); });
 }
 
+Tensor from_arrays(nb::handle data) {
+  if (!is_list(data)) {
+    if (nb::isinstance<Tensor>(data))
+      raise(ErrorKind::config, "tensor: the list holds tensors with axes; join them with tape.stack()");
+    return new_tensor(data);
+  }
+  Tensors rows;
+  for (nb::handle row : nb::borrow<nb::sequence>(data)) {
+    rows.push_back(from_arrays(row));
+    if (rows.back().shape() != rows.front().shape())
+      raise(ErrorKind::shape, "tensor: rows differ in shape: {} and {}", to_string(rows.front().shape()),
+            to_string(rows.back().shape()));
+  }
+  return stack(rows);
+}
+
 Tensor from_lists(nb::handle data, std::optional<DType> dtype) {
+  if (is_list(data) && holds_arrays(data)) {
+    const NoGrad no_grad;
+    const DeviceScope host(cpu);
+    const Tensor values = from_arrays(data);
+    return dtype ? values.to(*dtype) : values;
+  }
   std::vector<int64_t> sizes;
   find_shape(data, sizes);
   const Shape shape(sizes);
@@ -264,6 +295,14 @@ void bind_values_of_tensors(nb::class_<Tensor>& tensor, nb::module_& m) {
         return array;
       },
       nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none());
+  // Pickled as an array of NumPy.
+  tensor.def("__reduce__", [](const Tensor& self) {
+    if (!self.is_leaf())
+      raise(ErrorKind::graph, "pickle: the tensor is the result of a recorded operation; use x.detach()");
+    nb::object array = numpy_of(self.detach().to(cpu)).attr("copy")();
+    return nb::make_tuple(nb::module_::import_("tapeformer._pickling").attr("tensor"),
+                          nb::make_tuple(array, self.dtype(), to_string(self.device()), self.requires_grad()));
+  });
   tensor.attr("__array_ufunc__") = nb::none();  // np.float64(2) * x is x.__rmul__
   tensor.def(
       "__dlpack__",

@@ -1,5 +1,7 @@
 """Operations with a gradient of your own, as a class."""
 
+from typing import Any
+
 from . import _tapeformer
 
 
@@ -17,8 +19,21 @@ class _Context:
         self._to_save = tensors
 
     def mark_non_differentiable(self, *outputs):
-        """Outputs by number that have no gradient, such as a mask."""
+        """Outputs that have no gradient, such as a mask: the tensors, or their numbers."""
         self._non_differentiable = outputs
+
+    def _mark(self, outputs, function):
+        """The numbers of the outputs without a gradient."""
+        numbers = []
+        for marked in self._non_differentiable:
+            if isinstance(marked, _tapeformer.Tensor):
+                found = [i for i, output in enumerate(outputs) if output.is_same(marked)]
+                if not found:
+                    raise ValueError(f"{function}: mark_non_differentiable() takes outputs of forward() only")
+                numbers += found
+            else:
+                numbers.append(marked)
+        self._non_differentiable = numbers
 
     @property
     def saved_tensors(self):
@@ -51,6 +66,9 @@ class Function:
 
     backward() returns one gradient per argument of forward(), None for what needs none. If it uses tensor operations, the
     gradient can be differentiated again. Check it with tape.gradcheck(Swish.apply, [x]).
+
+    A class with a setup_context(ctx, inputs, output) has a forward() without ctx; setup_context() saves what backward()
+    needs.
     """
 
     @staticmethod
@@ -58,11 +76,15 @@ class Function:
         raise NotImplementedError("forward() of a Function computes the output")
 
     @staticmethod
+    def setup_context(ctx, inputs, output):
+        raise NotImplementedError("setup_context() of a Function saves values for backward()")
+
+    @staticmethod
     def backward(ctx, *gradients):
         raise NotImplementedError("backward() of a Function returns one gradient per argument of forward()")
 
     @classmethod
-    def apply(cls, *arguments):
+    def apply(cls, *arguments: Any) -> Any:
         """Calls forward() and records the operation."""
         tensors = [i for i, argument in enumerate(arguments) if isinstance(argument, _tapeformer.Tensor)]
         ctx = _Context()
@@ -75,13 +97,18 @@ class Function:
             for i, tensor in zip(tensors, context.inputs):
                 given[i] = tensor
             try:
-                result = cls.forward(ctx, *given)
+                if cls.setup_context is Function.setup_context:
+                    result = cls.forward(ctx, *given)
+                else:
+                    result = cls.forward(*given)
+                    cls.setup_context(ctx, tuple(given), result)
             finally:
                 ctx._forward = None
             outputs = result if isinstance(result, (tuple, list)) else [result]
             _check_types(f"{cls.__name__}.forward", outputs, _tapeformer.Tensor, "a tensor or a tuple of tensors")
             context.save([tensor for tensor in ctx._to_save if tensor is not None])
             ctx._to_save = [tensor is not None or None for tensor in ctx._to_save]  # the tape keeps them
+            ctx._mark(outputs, cls.__name__)
             for output in ctx._non_differentiable:
                 context.mark_non_differentiable(output)
             marked = ctx._non_differentiable

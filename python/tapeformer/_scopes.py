@@ -3,28 +3,31 @@
 import contextlib
 import functools
 import inspect
+from typing import Any, Callable, TypeVar, overload
 
 from . import _tapeformer
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Scope(contextlib.ContextDecorator):
     """A scope may be entered again, also inside itself."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments: Any) -> None:
         self._arguments = arguments
         self._opened = []
 
-    def __enter__(self):
+    def __enter__(self) -> "_Scope":
         self._opened.append(self._open(*self._arguments))
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self._opened.pop().close()
 
     def _recreate_cm(self):
         return type(self)(*self._arguments)
 
-    def __call__(self, function):
+    def __call__(self, function: F) -> F:
         if not inspect.isgeneratorfunction(function):
             return super().__call__(function)
 
@@ -50,40 +53,48 @@ class _Scope(contextlib.ContextDecorator):
         return resumed
 
 
-class no_grad(_Scope):
+class _PlainScope(_Scope):
+    """A scope without arguments, which decorates a function with or without parentheses."""
+
+    @overload
+    def __new__(cls) -> "_PlainScope": ...
+
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
+
+    def __new__(cls, function: Any = None) -> Any:
+        if function is None:
+            return super().__new__(cls)
+        if not callable(function):
+            raise TypeError(f"{cls.__name__}: takes a function to decorate, or nothing, got {type(function).__name__}")
+        return cls()(function)
+
+    def __init__(self, function: Any = None) -> None:
+        super().__init__()
+
+
+class no_grad(_PlainScope):
     """Records nothing: for evaluation, and for updating parameters by hand."""
 
     _open = staticmethod(_tapeformer._open_no_grad)
 
-    def __init__(self):
-        super().__init__()
 
-
-class enable_grad(_Scope):
+class enable_grad(_PlainScope):
     """Records operations, also inside a no_grad() block."""
 
     _open = staticmethod(_tapeformer._open_enable_grad)
 
-    def __init__(self):
-        super().__init__()
 
-
-class composed(_Scope):
+class composed(_PlainScope):
     """Runs fused operations as the basic ones that they consist of, so that the tape shows every step of attention."""
 
     _open = staticmethod(_tapeformer._open_composed)
 
-    def __init__(self):
-        super().__init__()
 
-
-class trace(_Scope):
+class trace(_PlainScope):
     """Notes the module path of every operation for reports, drawings and explanations."""
 
     _open = staticmethod(_tapeformer._open_trace)
-
-    def __init__(self):
-        super().__init__()
 
 
 class default_device(_Scope):
@@ -91,7 +102,7 @@ class default_device(_Scope):
 
     _open = staticmethod(_tapeformer._open_device)
 
-    def __init__(self, device):
+    def __init__(self, device: str) -> None:
         super().__init__(device)
 
 
@@ -103,7 +114,7 @@ class autocast(_Scope):
 
     _open = staticmethod(_tapeformer._open_autocast)
 
-    def __init__(self, dtype=None):
+    def __init__(self, dtype: _tapeformer.DType | None = None) -> None:
         super().__init__(_tapeformer.bf16 if dtype is None else dtype)
 
 
@@ -112,5 +123,5 @@ class matmul_precision(_Scope):
 
     _open = staticmethod(_tapeformer._open_matmul_precision)
 
-    def __init__(self, precision):
+    def __init__(self, precision: str) -> None:
         super().__init__(precision)

@@ -365,8 +365,8 @@ CASES |= {
 
 # Creation and random numbers, settings, files and transforms of functions are tested by value in the files named here.
 ELSEWHERE = {
-    "test_create.py": "arange bernoulli empty empty_like exponential eye from_dlpack from_numpy full generator gumbel linspace manual_seed multinomial "
-    "ones ones_like rand randint randn randperm scalar tensor truncated_normal zeros zeros_like load_npy load_npz load_safetensors save_npy save_npz "
+    "test_create.py": "arange bernoulli empty empty_like exponential eye from_dlpack from_numpy full full_like generator gumbel linspace manual_seed multinomial "
+    "ones ones_like rand rand_like randint randn randn_like randperm scalar tensor truncated_normal zeros zeros_like load_npy load_npz load_safetensors save_npy save_npz "
     "save_safetensors",
     "test_autograd.py": "backward checkpoint custom dropout grad gumbel_softmax hessian hvp is_grad_enabled jacobian jvp seeded_dropout vjp",
     "test_settings.py": "can_cast cublaslt describe devices empty_cache memory_stats num_threads printoptions reset_peak_memory result_type "

@@ -167,6 +167,75 @@ def test_a_function_with_several_outputs():
     assert x.grad.tolist() == [0, 1] and mask.tolist() == [False, True]
 
 
+def test_outputs_without_a_gradient_are_marked_by_tensor():
+    class Best(tape.Function):
+        @staticmethod
+        def forward(ctx, x, other=None):
+            best, position = x.max(0), x.argmax(0).float()
+            ctx.mark_non_differentiable(other if other is not None else position)
+            ctx.save_for_backward(position)
+            return best, position
+
+        @staticmethod
+        def backward(ctx, grad):
+            (position,) = ctx.saved_tensors
+            return tape.tensor([grad.item() * (i == int(position)) for i in range(2)], dtype=grad.dtype), None
+
+    x = leaf(1.0, 3.0)
+    best, position = Best.apply(x, None)
+    assert best.requires_grad and not position.requires_grad
+    best.backward()
+    assert x.grad.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="Best: mark_non_differentiable.. takes outputs of forward"):
+        Best.apply(x, x)
+
+
+def test_a_function_with_setup_context():
+    class Cube(tape.Function):
+        @staticmethod
+        def forward(x, factor):
+            return factor * x**3
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, ctx.factor = inputs
+            ctx.save_for_backward(x, output)
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, output = ctx.saved_tensors
+            assert output.tolist() == [2, 16]
+            return 3 * ctx.factor * x**2 * grad, None
+
+    x = leaf(1.0, 2.0)
+    Cube.apply(x, 2.0).sum().backward()
+    assert x.grad.tolist() == [6, 24]
+
+
+def test_scopes_decorate_without_parentheses():
+    x = leaf(1.0)
+
+    @tape.no_grad
+    def function(x):
+        """Doubles."""
+        return 2 * x
+
+    @tape.no_grad
+    def generator(x):
+        yield 2 * x
+
+    class Holder:
+        @tape.no_grad
+        def method(self, x):
+            return tape.enable_grad(lambda: 2 * x)(), 2 * x
+
+    assert not function(x).requires_grad and function.__doc__ == "Doubles."
+    assert [y.requires_grad for y in generator(x)] == [False] and (2 * x).requires_grad
+    assert [y.requires_grad for y in Holder().method(x)] == [True, False]
+    with pytest.raises(TypeError, match="no_grad: takes a function to decorate, or nothing, got bool"):
+        tape.no_grad(True)
+
+
 def test_mistakes_in_a_function_are_reported():
     class Wrong(tape.Function):
         @staticmethod

@@ -1,5 +1,8 @@
 """Tensors from Python, NumPy, PyTorch and files, random ones, and back."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -145,6 +148,7 @@ def test_creation():
     assert tape.empty_like(tape.ones((2,), dtype=tape.i32)).dtype == tape.i32
     assert tape.zeros_like(tape.ones((2,))).tolist() == [0, 0]
     assert tape.ones_like(tape.zeros((2,))).tolist() == [1, 1]
+    assert tape.full_like(tape.zeros((2,), dtype=tape.i64), 7).tolist() == [7, 7]
     assert tape.scalar(2).item() == 2
     assert tape.eye(2).tolist() == [[1, 0], [0, 1]]
     assert tape.linspace(0, 1, 3).tolist() == [0, 0.5, 1]
@@ -161,6 +165,8 @@ def test_random_numbers_follow_the_seed():
     draws = (
         lambda: tape.rand((3,)),
         lambda: tape.randn((3,)),
+        lambda: tape.rand_like(tape.zeros((3,))),
+        lambda: tape.randn_like(tape.zeros((3,))),
         lambda: tape.randint(0, 5, (3,)),
         lambda: tape.randperm(5),
         lambda: tape.exponential((3,)),
@@ -268,3 +274,85 @@ def test_arrays_are_not_compared_by_identity():
 
 def test_numbers_are_formatted_as_in_python():
     assert f"{tape.tensor(7):3d}|{tape.tensor(1.5):.2f}|{tape.tensor(2**60 + 1):d}" == f"  7|1.50|{2**60 + 1}"
+
+
+def test_lists_of_arrays_and_ranges_become_tensors():
+    x = tape.tensor([np.ones(2), np.zeros(2)])
+    assert x.tolist() == [[1, 1], [0, 0]] and x.dtype == tape.f64
+    assert tape.tensor([np.arange(2), np.arange(2)], dtype=tape.f32).dtype == tape.f32
+    assert tape.tensor([[np.ones(3, np.float32)]]).shape == (1, 1, 3)
+    assert tape.tensor(range(3)).tolist() == [0, 1, 2] and tape.tensor(range(3)).dtype == tape.i64
+    with pytest.raises(tape.Error, match=r"rows differ in shape: \[2\] and \[3\]"):
+        tape.tensor([np.ones(2), np.ones(3)])
+    with pytest.raises(tape.Error, match=r"join them with tape.stack\(\)"):
+        tape.tensor([tape.ones((2,)), tape.ones((2,))])
+
+
+def test_arrays_are_no_operands():
+    x, array = tape.ones((2, 2)), np.ones((2, 2))
+    for use in (
+        lambda: x + array,
+        lambda: array + x,
+        lambda: x @ array,
+        lambda: array @ x,
+        lambda: array / x,
+        lambda: x // array,
+    ):
+        with pytest.raises(TypeError, match="a Tensor cannot be combined with a ndarray; make a tensor of it"):
+            use()
+    assert (np.float32(2) * x).tolist() == [[2, 2], [2, 2]]
+
+
+def test_tensors_contain_values():
+    x = tape.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert 2.0 in x and 5 not in x and x[0] in x and float("nan") not in x
+
+
+def test_floor_division_is_that_of_python():
+    integers = [1, -1, 3, -3, 7, 10, -(2**62) - 1, 2**63 - 1, -(2**63) + 1, 2**53 + 1]
+    for a in integers:
+        for b in integers:
+            quotient, rest = divmod(tape.tensor(a), tape.tensor(b))
+            assert (quotient.item(), rest.item()) == divmod(a, b)
+            assert (tape.tensor(a) // b).item() == (a // tape.tensor(b)).item() == a // b
+    numbers = [0.5, -0.5, 3.0, -7.25, 1e300, -1e-300, float("inf"), float("-inf")]
+    for a in numbers[:6]:
+        for b in numbers:
+            assert (tape.tensor(a, dtype=tape.f64) // tape.tensor(b, dtype=tape.f64)).item() == a // b
+    assert (tape.tensor([1.0, -1.0, 0.0]) // 0).tolist()[:2] == [float("inf"), float("-inf")]
+    for dtype in (tape.u8, tape.i32, tape.f16, tape.bf16):
+        quotient = tape.tensor([7], dtype=dtype) // 2
+        assert quotient.tolist() == [3] and quotient.dtype == dtype
+    assert not (tape.ones((2,), requires_grad=True) // 2).requires_grad
+    with pytest.raises(tape.Error, match="contains a 0"):
+        tape.tensor([1]) // 0
+
+
+def test_tensors_are_pickled_and_copied():
+    for tensor in (
+        tape.randn((2, 3)),
+        tape.randn((2,)).to(tape.bf16),
+        tape.tensor([1, 2]),
+        tape.tensor(True),
+        tape.zeros((0, 3)),
+        tape.ones((2,), requires_grad=True),
+        tape.nn.Parameter(tape.ones((2,))),
+        tape.nn.Parameter(tape.ones((2,)), requires_grad=False),
+    ):
+        loaded, copied = pickle.loads(pickle.dumps(tensor)), copy.copy(tensor)
+        for other in (loaded, copied):
+            assert type(other) is type(tensor) and other.tolist() == tensor.tolist() and other.shape == tensor.shape
+            assert (other.dtype, other.requires_grad) == (tensor.dtype, tensor.requires_grad)
+        assert copied.shares_storage(tensor) and not loaded.shares_storage(tensor)
+    result = 2 * tape.ones((2,), requires_grad=True)
+    assert copy.copy(result).requires_grad
+    with pytest.raises(tape.Error, match=r"pickle: .* use x.detach\(\)"):
+        pickle.dumps(result)
+
+
+def test_data_is_the_values_without_history():
+    weight = tape.nn.Parameter(tape.ones((2,)))
+    weight.data -= 0.5
+    assert weight.tolist() == [0.5, 0.5] and weight.requires_grad and not weight.data.requires_grad
+    weight.data = tape.zeros((3,))
+    assert weight.shape == (3,)

@@ -106,8 +106,8 @@ tokenizer = tape.text.character_tokenizer("abcd")
 tape.models.save("gpt", model)
 tokenizer.save("gpt")
 writer = tape.load("gpt")
-pathlib.Path("begun").touch()
 try:
+    pathlib.Path("begun").touch()
     writer.generate("ab", max_new_tokens=10_000_000)
 except KeyboardInterrupt:
     print("interrupted")

@@ -76,7 +76,7 @@ def test_every_layer_has_a_case():
         for name in dir(nn)
         if isinstance(getattr(nn, name), type)
         and issubclass(getattr(nn, name), nn.Module)
-        and name not in ("Module", "ModuleDict", "ModuleList")
+        and name not in ("Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList")
     }
     assert layers == set(LAYERS)
 
@@ -405,6 +405,160 @@ def test_sequential_is_a_sequence():
     assert [step.weight.shape for step in steps] == [(3, 2), (1, 3)]
     with pytest.raises(IndexError):
         steps[2]
+
+
+@pytest.mark.parametrize("container", ["Sequential", "ModuleList"])
+def test_steps_are_set_inserted_and_removed_as_in_a_list(container):
+    def linear(width):
+        return nn.Linear(width, width)
+
+    def state(sizes):
+        return sorted(f"{i}.{name}" for i in range(len(sizes)) for name in ("weight", "bias"))
+
+    parts = [linear(width) for width in (1, 2, 3)]
+    net = nn.Sequential(*parts) if container == "Sequential" else nn.ModuleList(parts)
+    net[0], net[-1] = linear(4), linear(5)
+    net.insert(1, linear(6))
+    net.extend([linear(7)])
+    net += [linear(8)]
+    del net[2]
+    assert net.pop().weight.shape == (8, 8)
+    widths = [4, 6, 5, 7]
+    assert [part.weight.shape[0] for part in net] == widths and len(net) == 4
+    assert sorted(net.state_dict()) == state(widths)
+    assert [part.name for part in net] == ["0", "1", "2", "3"]
+    assert [part.weight.shape[0] for part in net[1:3]] == [6, 5] and isinstance(net[1:3], type(net))
+    assert net[1:][0] is net[1] and net[1] in net
+    net[:2] = [linear(9)]
+    del net[1:]
+    assert [part.weight.shape[0] for part in net] == [9] and sorted(net.state_dict()) == state([9])
+    for position in (1, -2):
+        with pytest.raises(IndexError, match="outside the 1 positions"):
+            net[position] = linear(1)
+    with pytest.raises(TypeError):
+        net[:] = [3]
+    assert net[0].weight.shape == (9, 9)
+
+
+def test_a_changed_sequential_runs_its_steps():
+    net = nn.Sequential(nn.Linear(2, 3), tape.relu, nn.Linear(3, 1))
+    net[1] = tape.tanh
+    net.insert(1, nn.Linear(3, 3))
+    x = tape.ones((1, 2))
+    assert net(x).tolist() == net[3](net[1](net[0](x)).tanh()).tolist()
+    assert net[:2](x).tolist() == net[1](net[0](x)).tolist()
+    assert list(net[2:].state_dict()) == ["3.bias", "3.weight"]
+
+
+def test_steps_with_names():
+    net = nn.Sequential({"fc": nn.Linear(2, 3), "act": tape.relu})
+    assert list(net.state_dict()) == ["fc.bias", "fc.weight"] and net.fc is net[0] and net[1] is tape.relu
+    with pytest.raises(tape.Error, match='cannot be named "forward"'):
+        nn.Sequential({"forward": tape.relu})
+
+
+def test_lists_and_dictionaries_of_parameters():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scales = nn.ParameterList(nn.Parameter(tape.full((2,), float(i))) for i in range(3))
+            self.extra = nn.ParameterDict({"a": nn.Parameter(tape.ones((2,))), "b": tape.zeros((2,))})
+
+        def forward(self, x):
+            for scale in self.scales:
+                x = x + scale
+            return x * self.extra["a"]
+
+    net = Net()
+    net(tape.ones((2,))).sum().backward()
+    names = ["scales.0", "scales.1", "scales.2", "extra.a", "extra.b"]
+    assert [name for name, _ in net.named_parameters()] == names
+    assert net.scales[-1].grad.tolist() == [1, 1] and net.extra["a"].grad.tolist() == [4, 4]
+    net.scales[1] = nn.Parameter(tape.full((2,), 7.0))
+    net.scales.append(tape.full((2,), 8.0))
+    del net.scales[0]
+    assert [scale.tolist()[0] for scale in net.scales] == [7, 2, 8] and len(net.scales) == 3
+    assert [scale.tolist()[0] for scale in net.scales[1:]] == [2, 8]
+    assert list(net.extra) == ["a", "b"] and "a" in net.extra and net.extra.get("c") is None
+    assert net.extra.pop("a").tolist() == [1, 1] and net.extra.keys() == ["b"]
+    with pytest.raises(KeyError):
+        net.extra["a"]
+    tied = nn.ParameterList([net.scales[0], net.scales[0]])
+    assert len(tied) == 2 and len(tied.parameters()) == 1
+    with pytest.raises(TypeError, match="ParameterList: takes parameters and tensors, got int"):
+        nn.ParameterList([3])
+
+
+def test_dictionaries_of_modules_are_changed_as_dictionaries():
+    parts = nn.ModuleDict({"a": nn.Linear(1, 2)})
+    parts.update({"b": nn.Linear(2, 3), "c": nn.Identity()})
+    del parts["a"]
+    assert parts.keys() == ["b", "c"] and parts.pop("b").weight.shape == (3, 2)
+    with pytest.raises(KeyError):
+        del parts["a"]
+    parts.clear()
+    assert len(parts) == 0
+
+
+def test_modules_are_visited():
+    net = nn.Sequential(nn.Sequential(nn.Linear(1, 2)), nn.BatchNorm1d(2))
+    seen = []
+    assert net.apply(lambda module: seen.append(module)) is net
+    assert [type(module).__name__ for module in seen] == ["Linear", "Sequential", "BatchNorm1d", "Sequential"]
+    assert net.modules() == [net, net[0], net[0][0], net[1]] and net.children() == [net[0], net[1]]
+    assert len(net.buffers()) == len(net.named_buffers()) == 3
+    assert net.requires_grad_(False) is net and not net.trainable_parameters()
+
+
+def test_parts_are_registered_by_name():
+    net = nn.Module()
+    net.register_parameter("w", nn.Parameter(tape.ones((2,))))
+    net.register_parameter("bias", None)
+    net.register_buffer("mask", None)
+    net.register_module("fc", nn.Linear(1, 1))
+    assert list(net.state_dict()) == ["fc.bias", "fc.weight", "w"] and net.bias is None and net.mask is None
+
+
+def test_a_forgotten_constructor_is_named():
+    class Net(nn.Module):
+        def __init__(self):
+            pass
+
+        def forward(self, x):
+            return x
+
+    for use in (lambda net: net(tape.ones((1,))), lambda net: nn.Sequential(net), lambda net: net.weight):
+        with pytest.raises(tape.Error, match=r"Net: __init__\(\) must call super\(\).__init__\(\)"):
+            use(Net())
+
+
+def test_properties():
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(2, 2)
+
+        @property
+        def weight(self):
+            return self.fc.weight
+
+        @weight.setter
+        def weight(self, value):
+            self.fc.weight = value
+
+        @property
+        def broken(self):
+            return self.fc.nothing
+
+    net = Tied()
+    net.weight = nn.Parameter(tape.ones((2, 2)))
+    assert net.fc.weight.tolist() == [[1, 1], [1, 1]] and len(net.parameters()) == 2
+    with pytest.raises(AttributeError, match="'Linear' object has no attribute 'nothing'"):
+        net.broken
+    with pytest.raises(tape.Error, match='Tied: "device" is a property that cannot be assigned'):
+        net.device = "cpu"
+    with pytest.raises(tape.Error, match=r'"training" is a property that cannot be assigned; call train\(\)'):
+        net.training = False
 
 
 def test_names_in_containers():

@@ -359,5 +359,3 @@ for (const [look, settings] of Object.entries({
       },
       settings,
     );
-
-await browser.finish();

@@ -135,5 +135,3 @@ await check("each kind of layer describes its missing rows", cut, async ({ page,
       );
     }
 });
-
-await browser.finish();

@@ -253,5 +253,3 @@ for (const [key, width] of [
     },
     { viewport: { width, height: 844 } },
   );
-
-await browser.finish();

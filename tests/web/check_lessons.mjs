@@ -260,5 +260,3 @@ for (const [look, settings] of Object.entries(browser.looks))
       },
       { hash, ...settings },
     );
-
-await browser.finish();

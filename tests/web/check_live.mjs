@@ -550,5 +550,3 @@ else
     },
     { ready: "html[data-ready]", hash: "#view=head" },
   );
-
-await browser.finish();

@@ -218,5 +218,3 @@ for (const [look, settings] of Object.entries({ ...browser.looks, tablet: { view
       },
       settings,
     );
-
-await browser.finish();

@@ -456,5 +456,3 @@ for (const [look, settings] of Object.entries(browser.looks)) {
   for (const kind of ["translation", "classifier", "long", "hostile"])
     await check(`picture ${kind}-${look}`, kind, ({ page }) => browser.picture(page, kind, look), settings);
 }
-
-await browser.finish();

@@ -400,5 +400,3 @@ for (const [look, settings] of Object.entries(browser.looks))
       },
       { hash, ...settings },
     );
-
-await browser.finish();

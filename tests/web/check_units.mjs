@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { run } from "node:test";
 import { fileURLToPath } from "node:url";
-import { finish, report } from "./browser.mjs";
+import { report } from "./browser.mjs";
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), "unit");
 const files = readdirSync(folder)
@@ -18,5 +18,3 @@ for await (const { type, data } of run({ files })) {
   if (type === "test:fail" && !(isFile && data.details.error.failureType === "subtestsFailed"))
     report(`unit: ${data.name}`, data.details.error.cause ?? data.details.error);
 }
-
-await finish();

@@ -225,7 +225,9 @@ TokenizerConfig read_tokenizer_config(const std::string& folder, const Tokenizer
   return config;
 }
 
-std::string tokenizer_config_json(const TokenizerConfig& config) {
+namespace {
+
+nlohmann::ordered_json json_of(const TokenizerConfig& config) {
   nlohmann::ordered_json json;
   for (const auto& [key, member] : kTexts)
     if (!(config.*member).empty()) json[key] = config.*member;
@@ -248,14 +250,20 @@ std::string tokenizer_config_json(const TokenizerConfig& config) {
         {"content", token.content}, {"lstrip", token.lstrip},           {"normalized", token.normalized},
         {"rstrip", token.rstrip},   {"single_word", token.single_word}, {"special", token.special}};
   if (!config.other_keys.empty()) json.update(parse_json(config.other_keys, "TokenizerConfig: other_keys", 32));
-  return json.dump(2) + "\n";
+  return json;
 }
 
+std::string text_of(const nlohmann::ordered_json& json) { return json.dump(2) + "\n"; }
+
+}  // namespace
+
+std::string tokenizer_config_json(const TokenizerConfig& config) { return text_of(json_of(config)); }
+
 void write_tokenizer_config(const std::string& folder, const TokenizerConfig& config) {
-  const std::string text = tokenizer_config_json(config);
-  write_in_folder(folder, "tokenizer_config.json", text);
+  const nlohmann::ordered_json json = json_of(config);
+  write_in_folder(folder, "tokenizer_config.json", text_of(json));
   // The file would replace the template just written.
-  if (nlohmann::json::parse(text).contains("chat_template")) remove_path(join_path(folder, kChatTemplate));
+  if (json.contains("chat_template")) remove_path(join_path(folder, kChatTemplate));
 }
 
 std::vector<std::string> special_names(const TokenizerConfig& config) {

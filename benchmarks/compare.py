@@ -23,7 +23,7 @@ On a GPU there is one round of five parts in at most five minutes, made for an H
     decoding  40 s   GPT-2 with 124 million parameters in bf16, 128 tokens behind 16, by `generate` of both
     cpu       45 s   training steps on 1, 2, 4, 8 and 16 threads of the CPU, if it has as many
 
-The models are larger there (tools/bench_model.cpp) and have the dropout and precision of GPU below; Tapeformer launches graphs
+The models are larger there (tools/bench/bench_model.cpp) and have the dropout and precision of GPU below; Tapeformer launches graphs
 (TAPE_CUDA_GRAPHS=1), but not in profiles, and the memory is the GPU's.
 
 A side that fails or is not done in the time of its part has the reason in its place, and the others go on. The tables are

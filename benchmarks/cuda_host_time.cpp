@@ -19,7 +19,7 @@
 #include "autograd/tape/scope.h"
 #include "optim/adamw.h"
 #include "optim/clip.h"
-#include "tools/bench_model.h"
+#include "tools/bench/bench_model.h"
 
 namespace {
 

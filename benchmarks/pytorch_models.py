@@ -1,5 +1,5 @@
 """The benchmark models as usually written in PyTorch: torch.nn.Transformer for translation, a pre-LN GPT with
-scaled_dot_product_attention for language models. Sizes as in tools/bench_model.cpp."""
+scaled_dot_product_attention for language models. Sizes as in tools/bench/bench_model.cpp."""
 
 import math
 import sys

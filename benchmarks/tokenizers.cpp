@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "text/load_tokenizer.h"
-#include "text/tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 
 namespace {
 

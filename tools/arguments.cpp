@@ -13,10 +13,10 @@
 #include "base/device.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "tools/completion.h"
 #include "tools/decimal.h"
-#include "tools/help_formatter.h"
 #include "tools/saved_arguments.h"
+#include "tools/terminal/completion.h"
+#include "tools/terminal/help_formatter.h"
 #include "train/distributed/world.h"
 
 namespace tape::tools {

@@ -11,11 +11,11 @@
 #include "models/folders/folder.h"
 #include "models/folders/tokenizer_fit.h"
 #include "text/json.h"
-#include "text/load_tokenizer.h"
-#include "text/tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 #include "tools/commands.h"
 #include "tools/label_words.h"
-#include "tools/lines.h"
+#include "tools/terminal/lines.h"
 
 namespace tape::tools {
 

@@ -2,7 +2,7 @@
 
 #include "common.h"
 #include "models/heads/classify.h"
-#include "text/unknown_tokens.h"
+#include "text/tokenizers/unknown_tokens.h"
 
 namespace tape::tools {
 

@@ -18,9 +18,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/version.h"
-#include "tools/clean_output.h"
 #include "tools/commands.h"
-#include "tools/shell.h"
+#include "tools/terminal/clean_output.h"
+#include "tools/terminal/shell.h"
 #include "train/distributed/world.h"
 
 namespace {

@@ -1,7 +1,7 @@
 #include "tools/dropped_text.h"
 
-#include "text/byte_level_bpe.h"
-#include "tools/lines.h"
+#include "text/tokenizers/byte_level_bpe.h"
+#include "tools/terminal/lines.h"
 
 namespace tape::tools {
 

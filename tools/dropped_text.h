@@ -3,8 +3,8 @@
 #include <optional>
 #include <string_view>
 
-#include "text/tokenizer.h"
-#include "text/unknown_tokens.h"
+#include "text/tokenizers/tokenizer.h"
+#include "text/tokenizers/unknown_tokens.h"
 
 namespace tape::tools {
 

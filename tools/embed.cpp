@@ -12,9 +12,9 @@
 #include "autograd/tape/scope.h"
 #include "models/folders/tokenizer_fit.h"
 #include "models/sentence/sentence_encoder.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 #include "tools/classify.h"
-#include "tools/lines.h"
+#include "tools/terminal/lines.h"
 #include "train/runs/output_folder.h"
 
 namespace tape::tools {

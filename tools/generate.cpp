@@ -14,13 +14,13 @@
 #include "models/decoding/text_streamer.h"
 #include "models/folders/folder.h"
 #include "models/folders/tokenizer_fit.h"
-#include "text/chat_template.h"
+#include "text/corpus/padding_in_texts.h"
 #include "text/json.h"
-#include "text/load_tokenizer.h"
-#include "text/padding_in_texts.h"
-#include "text/stream_decoder.h"
+#include "text/tokenizers/chat_template.h"
+#include "text/tokenizers/load_tokenizer.h"
+#include "text/tokenizers/stream_decoder.h"
 #include "tools/dropped_text.h"
-#include "tools/lines.h"
+#include "tools/terminal/lines.h"
 
 namespace tape::tools {
 namespace {

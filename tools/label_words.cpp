@@ -10,8 +10,8 @@
 #include "base/number_text.h"
 #include "models/folders/tokenizer_fit.h"
 #include "text/json.h"
-#include "text/load_tokenizer.h"
-#include "tools/lines.h"
+#include "text/tokenizers/load_tokenizer.h"
+#include "tools/terminal/lines.h"
 
 namespace tape::tools {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/heads/label_words.h"
-#include "text/tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 #include "tools/classify.h"
 
 namespace tape::tools {

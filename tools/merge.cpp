@@ -7,7 +7,7 @@
 
 #include "models/adapters/adapter_folder.h"
 #include "models/sentence/sentence_encoder.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 #include "train/runs/output_folder.h"
 
 namespace tape::tools {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "inspect/run_report.h"
+#include "inspect/run_report/run_report.h"
 #include "train/runs/output_folder.h"
 
 namespace tape::tools {

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "text/bleu.h"
-#include "text/chrf.h"
-#include "text/corpus.h"
+#include "text/corpus/corpus.h"
+#include "text/scores/bleu.h"
+#include "text/scores/chrf.h"
 
 namespace tape::tools {
 namespace {

@@ -12,10 +12,10 @@
 
 #include "base/error.h"
 #include "text/json.h"
-#include "text/load_tokenizer.h"
-#include "text/tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 #include "tools/dropped_text.h"
-#include "tools/lines.h"
+#include "tools/terminal/lines.h"
 
 namespace tape::tools {
 namespace {

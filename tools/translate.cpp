@@ -13,11 +13,11 @@
 #include "models/encoder_decoders/alignment.h"
 #include "models/encoder_decoders/translate.h"
 #include "models/encoder_decoders/translator.h"
+#include "text/corpus/padding_in_texts.h"
 #include "text/json.h"
-#include "text/padding_in_texts.h"
-#include "text/tokenizer.h"
-#include "text/unknown_tokens.h"
-#include "tools/lines.h"
+#include "text/tokenizers/tokenizer.h"
+#include "text/tokenizers/unknown_tokens.h"
+#include "tools/terminal/lines.h"
 
 namespace tape::tools {
 namespace {

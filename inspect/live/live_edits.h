@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "../study.h"
+#include "../experiments/study.h"
 #include "live_request.h"
 
 namespace tape::inspect {

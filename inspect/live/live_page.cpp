@@ -14,14 +14,14 @@
 #include "base/file.h"
 #include "base/number_text.h"
 #include "base/path.h"
-#include "inspect/inspected_model_study.h"
+#include "inspect/experiments/inspected_model_study.h"
+#include "inspect/explorer/shared_data.h"
+#include "inspect/explorer/tensor_json.h"
 #include "inspect/live/live_training.h"
-#include "inspect/shared_data.h"
-#include "inspect/tensor_json.h"
 #include "inspect/web_page.h"
 #include "models/folders/weights.h"
 #include "text/json.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 namespace tape::inspect {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "../inspected_model.h"
+#include "../experiments/inspected_model.h"
 
-#include "../explorer.h"
+#include "../explorer/explorer.h"
 
 namespace tape::inspect {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "../../autograd/ops/attention/attention_call.h"
-#include "../patch.h"
+#include "../experiments/patch.h"
 #include "live_edits.h"
 
 // Finds the operations that edits change, and changes them.

@@ -7,8 +7,8 @@
 #include "models/decoding/target_start.h"
 #include "models/encoder_decoders/translator.h"
 #include "optim/clip.h"
-#include "text/batch_plan.h"
-#include "text/number_words.h"
+#include "text/corpus/batch_plan.h"
+#include "text/corpus/number_words.h"
 
 namespace tape::inspect {
 namespace {

@@ -6,8 +6,8 @@
 #include "../../models/encoder_decoders/transformer.h"
 #include "../../optim/adam.h"
 #include "../../optim/schedule.h"
-#include "../../text/batch.h"
-#include "../../text/tokenizer.h"
+#include "../../text/corpus/batch.h"
+#include "../../text/tokenizers/tokenizer.h"
 
 namespace tape::inspect {
 

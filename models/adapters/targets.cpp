@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "text/tokenizers/pattern.h"
+#include "text/tokenizers/patterns/pattern.h"
 
 namespace tape::models {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../../text/tokenizer.h"
+#include "../../text/tokenizers/tokenizer.h"
 #include "../encoder_decoders/encoder_decoder.h"
 
 namespace tape::models {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../../text/stream_decoder.h"
+#include "../../text/tokenizers/stream_decoder.h"
 
 namespace tape::models {
 

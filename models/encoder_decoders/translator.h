@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "../../text/load_tokenizer.h"
+#include "../../text/tokenizers/load_tokenizer.h"
 #include "encoder_decoder.h"
 #include "translate.h"
 

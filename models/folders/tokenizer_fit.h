@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "../../text/tokenizer.h"
+#include "../../text/tokenizers/tokenizer.h"
 
 namespace tape::models {
 

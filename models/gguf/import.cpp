@@ -10,7 +10,7 @@
 #include "models/folders/folder_loading.h"
 #include "models/gguf/names.h"
 #include "models/gguf/tokenizer.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 namespace tape::models {
 namespace {

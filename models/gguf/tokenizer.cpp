@@ -11,10 +11,10 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "models/folders/tokenizer_fit.h"
-#include "text/byte_level_bpe.h"
 #include "text/json.h"
-#include "text/load_tokenizer.h"
-#include "text/tokenizers/config.h"
+#include "text/tokenizers/byte_level_bpe.h"
+#include "text/tokenizers/folder/config.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 namespace tape::models {
 namespace {

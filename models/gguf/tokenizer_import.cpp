@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "models/gguf/tokenizer.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 namespace tape::models {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "../../text/word_ids.h"
+#include "../../text/corpus/word_ids.h"
 #include "classify.h"
 #include "token_classifier.h"
 

@@ -7,7 +7,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/loss/embedding_loss.h"
 #include "models/heads/encoder_batches.h"
-#include "text/tokenizers/normalizer.h"
+#include "text/tokenizers/steps/normalizer.h"
 
 namespace tape::models {
 

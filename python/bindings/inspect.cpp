@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/tape/graph.h"
-#include "inspect/explorer_data.h"
-#include "inspect/shared_data.h"
+#include "inspect/explorer/explorer_data.h"
+#include "inspect/explorer/shared_data.h"
 #include "inspect/web_page.h"
 
 namespace tape::python {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "bindings.h"
-#include "inspect/run_report.h"
+#include "inspect/run_report/run_report.h"
 
 namespace tape::python {
 

@@ -20,7 +20,7 @@
 #include "optim/step_in_backward.h"
 #include "tests/allocation/failing_allocator.h"
 #include "tests/support/fixtures.h"
-#include "text/sentence_piece.h"
+#include "text/tokenizers/sentence_piece.h"
 #include "train/checkpoints/average.h"
 #include "train/checkpoints/checkpoint.h"
 #include "train/distributed/distributed.h"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes text/tokenizers/unicode_properties.h: properties of code points that the Oniguruma of the Python package
+"""Writes text/tokenizers/patterns/unicode_properties.h: properties of code points that the Oniguruma of the Python package
 tokenizers knows, but the system's, based on an older version of Unicode, does not.
 
-    python3 tests/equality/unicode_properties.py > text/tokenizers/unicode_properties.h
+    python3 tests/equality/unicode_properties.py > text/tokenizers/patterns/unicode_properties.h
 
 Queries both libraries for every code point. Run it with the oldest supported Oniguruma (6.9.8, Debian 12).
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes text/tokenizers/unicode_ranges.h: where the Python package tokenizers classifies code points differently from
+"""Writes text/tokenizers/patterns/unicode_ranges.h: where the Python package tokenizers classifies code points differently from
 utf8proc.
 
-    python3 tests/equality/unicode_ranges.py > text/tokenizers/unicode_ranges.h
+    python3 tests/equality/unicode_ranges.py > text/tokenizers/patterns/unicode_ranges.h
 
 Queries tokenizers' own normalizers and splitters for every code point. Their tables are of several Unicode versions
 (8 for punctuation and accents, about 9 for the normal forms, 17 for lower case), so the differences must be recorded to

@@ -1,5 +1,5 @@
 // Tests of tools/clean_output.h. They are here because this program is compiled with sources of the command-line tool.
-#include "tools/clean_output.h"
+#include "tools/terminal/clean_output.h"
 
 #include <sstream>
 

@@ -12,7 +12,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/train/one_thread.h"
 #include "tests/train/run_log.h"
-#include "text/number_words.h"
+#include "text/corpus/number_words.h"
 #include "train/tasks/classification.h"
 #include "train/tasks/language_model.h"
 #include "train/tasks/translation.h"

@@ -7,7 +7,7 @@
 #include "models/folders/folder.h"
 #include "tests/support/fixtures.h"
 #include "tests/train/tiny_task.h"
-#include "text/tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 
 // Labeled lines that a tiny model learns in seconds, and folders to start from.
 

@@ -10,7 +10,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/train/one_thread.h"
 #include "tests/train/tiny_task.h"
-#include "text/number_words.h"
+#include "text/corpus/number_words.h"
 #include "train/tasks/language_model.h"
 
 namespace tape::train {

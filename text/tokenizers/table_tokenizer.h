@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "../tokenizer.h"
 #include "token_table.h"
+#include "tokenizer.h"
 
 namespace tape::text {
 

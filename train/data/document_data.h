@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../../text/batch_plan.h"
+#include "../../text/corpus/batch_plan.h"
 #include "language_data.h"
 
 namespace tape::train {

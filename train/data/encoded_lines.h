@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "../../text/batch_plan.h"
-#include "../../text/long_list.h"
-#include "../../text/tokenizer.h"
-#include "../../text/unknown_tokens.h"
+#include "../../text/corpus/batch_plan.h"
+#include "../../text/corpus/long_list.h"
+#include "../../text/tokenizers/tokenizer.h"
+#include "../../text/tokenizers/unknown_tokens.h"
 
 namespace tape::train {
 

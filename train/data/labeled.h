@@ -1,8 +1,8 @@
 #pragma once
 
-#include "../../text/labeled.h"
-#include "../../text/labeled_words.h"
-#include "../../text/word_ids.h"
+#include "../../text/corpus/labeled.h"
+#include "../../text/corpus/labeled_words.h"
+#include "../../text/corpus/word_ids.h"
 #include "encoded_lines.h"
 
 namespace tape::train {

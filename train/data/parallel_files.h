@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "../../text/corpus.h"
+#include "../../text/corpus/corpus.h"
 
 namespace tape::train {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "../../text/documents.h"
-#include "../../text/text_reader.h"
+#include "../../text/corpus/documents.h"
+#include "../../text/corpus/text_reader.h"
 #include "../distributed/communicator.h"
 
 namespace tape::train {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../../text/tokenizer.h"
+#include "../../text/tokenizers/tokenizer.h"
 
 namespace tape::train {
 

@@ -7,8 +7,8 @@
 
 #include "../../base/non_copyable.h"
 #include "../../base/temporary_file.h"
-#include "../../text/token_file.h"
-#include "../../text/tokenizer.h"
+#include "../../text/corpus/token_file.h"
+#include "../../text/tokenizers/tokenizer.h"
 #include "../distributed/communicator.h"
 #include "text_source.h"
 

@@ -7,8 +7,8 @@
 
 #include "autograd/kernels/runtime/common/threads.h"
 #include "base/error.h"
-#include "text/overlapping_pieces.h"
-#include "text/unknown_tokens.h"
+#include "text/corpus/overlapping_pieces.h"
+#include "text/tokenizers/unknown_tokens.h"
 
 namespace tape::train {
 namespace {

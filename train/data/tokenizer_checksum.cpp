@@ -6,8 +6,8 @@
 #include "base/path.h"
 #include "base/temporary_file.h"
 #include "text/hash.h"
-#include "text/load_tokenizer.h"
-#include "text/tokenizers/config.h"
+#include "text/tokenizers/folder/config.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 namespace tape::train {
 

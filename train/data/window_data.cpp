@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "text/batch_plan.h"
+#include "text/corpus/batch_plan.h"
 
 namespace tape::train {
 namespace {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "../../text/long_list.h"
+#include "../../text/corpus/long_list.h"
 #include "communicator.h"
 
 namespace tape::train {

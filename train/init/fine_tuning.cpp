@@ -7,7 +7,7 @@
 #include "models/folders/tokenizer_fit.h"
 #include "models/sentence/sentence_parts.h"
 #include "nn/adapters.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 #include "train/init/trained_parameters.h"
 
 namespace tape::train {

@@ -13,7 +13,7 @@
 #include "../../models/heads/token_classifier.h"
 #include "../../models/sentence/sentence_encoder.h"
 #include "../../optim/optimizer.h"
-#include "../../text/tokenizer.h"
+#include "../../text/tokenizers/tokenizer.h"
 
 namespace tape::train {
 

@@ -6,7 +6,7 @@
 
 #include "models/folders/folder.h"
 #include "models/folders/tokenizer_fit.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 #include "train/init/trained_parameters.h"
 #include "train/runs/settings.h"
 

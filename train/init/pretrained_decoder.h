@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../../text/tokenizer.h"
+#include "../../text/tokenizers/tokenizer.h"
 #include "adapter_training.h"
 
 namespace tape::train {

@@ -19,7 +19,7 @@
 #include "base/path.h"
 #include "models/adapters/adapter_folder.h"
 #include "models/folders/folder.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 #include "train/checkpoints/checkpoint.h"
 #include "train/data/token_store.h"
 

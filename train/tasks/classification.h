@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../../nn/transformer/heads.h"
-#include "../../text/labeled.h"
+#include "../../text/corpus/labeled.h"
 #include "../doctor/doctor.h"
 #include "../init/adapter_training.h"
 #include "../trainer/trainer.h"

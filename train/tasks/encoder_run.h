@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../../autograd/random.h"
-#include "../../text/label_names.h"
+#include "../../text/corpus/label_names.h"
 #include "../init/adapter_training.h"
 #include "../init/fine_tuning.h"
 #include "../memory/model_memory.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "text/train_byte_level_bpe.h"
+#include "text/tokenizers/train_byte_level_bpe.h"
 #include "train/init/init_settings.h"
 #include "train/runs/settings.h"
 

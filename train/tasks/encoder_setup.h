@@ -8,9 +8,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "../../models/encoders/encoder_config.h"
-#include "../../text/batch_plan.h"
-#include "../../text/byte_level_bpe.h"
-#include "../../text/text_reader.h"
+#include "../../text/corpus/batch_plan.h"
+#include "../../text/corpus/text_reader.h"
+#include "../../text/tokenizers/byte_level_bpe.h"
 #include "../init/adapter_training.h"
 #include "recipe.h"
 #include "task.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../../text/byte_level_bpe.h"
+#include "../../text/tokenizers/byte_level_bpe.h"
 #include "../data/text_source.h"
 #include "../doctor/doctor.h"
 #include "../init/decoder_model.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../../text/record_reader.h"
+#include "../../text/corpus/record_reader.h"
 #include "../doctor/doctor.h"
 #include "../init/adapter_training.h"
 #include "../trainer/trainer.h"

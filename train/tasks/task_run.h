@@ -18,7 +18,7 @@
 #include "../../optim/adamw.h"
 #include "../../optim/clip.h"
 #include "../../text/json.h"
-#include "../../text/load_tokenizer.h"
+#include "../../text/tokenizers/load_tokenizer.h"
 #include "../checkpoints/checkpoint.h"
 #include "../distributed/shared_data.h"
 #include "../doctor/doctor.h"

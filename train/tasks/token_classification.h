@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../../text/labeled_words.h"
+#include "../../text/corpus/labeled_words.h"
 #include "../doctor/doctor.h"
 #include "../init/adapter_training.h"
 #include "../trainer/trainer.h"

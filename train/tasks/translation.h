@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "../../nn/transformer/transformer_layer.h"
-#include "../../text/tokenizers/language_kind.h"
+#include "../../text/tokenizers/folder/language_kind.h"
 #include "../data/parallel_files.h"
 #include "../doctor/doctor.h"
 #include "../trainer/trainer.h"

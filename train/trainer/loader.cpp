@@ -11,7 +11,7 @@
 #include "autograd/tape/scope.h"
 #include "base/check.h"
 #include "base/error.h"
-#include "text/batch_plan.h"
+#include "text/corpus/batch_plan.h"
 
 namespace tape::train {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autograd/cuda/kernels/attention_shape.h"
+#include "autograd/cuda/kernels/attention/attention_shape.h"
 #include "autograd/cuda/launch/attention_decode.h"
 
 namespace tape::kernels::cuda {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "autograd/cuda/kernels/attention_bf16_shape.h"
+#include "autograd/cuda/kernels/attention/attention_bf16_shape.h"
 #include "autograd/cuda/launch/attention_decode.h"
 #include "autograd/kernels/attention/attention.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "../../kernels/attention/attention.h"
-#include "../kernels/attention_shape.h"
+#include "../kernels/attention/attention_shape.h"
 #include "elements.h"
 
 namespace tape::kernels::cuda {

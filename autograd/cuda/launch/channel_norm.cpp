@@ -1,6 +1,6 @@
 #include "autograd/kernels/norm/channel_norm.h"
 
-#include "autograd/cuda/kernels/channel_shape.h"
+#include "autograd/cuda/kernels/norm/channel_shape.h"
 #include "autograd/cuda/launch/lines.h"
 
 namespace tape::kernels::cuda {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../../kernels/random/random.h"
-#include "../kernels/dropped.h"
+#include "../kernels/random/dropped.h"
 
 namespace tape::kernels::cuda {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autograd/cuda/kernels/added_slices.h"
+#include "autograd/cuda/kernels/index/added_slices.h"
 #include "autograd/cuda/launch/radix_sort.h"
 
 namespace tape::kernels::cuda {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "autograd/cuda/kernels/norm_rows.h"
+#include "autograd/cuda/kernels/norm/norm_rows.h"
 #include "autograd/cuda/launch/dropped.h"
 #include "autograd/cuda/launch/lines.h"
 

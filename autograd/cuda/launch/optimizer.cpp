@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "autograd/cuda/kernels/optimizer_batch.h"
+#include "autograd/cuda/kernels/training/optimizer_batch.h"
 #include "autograd/cuda/launch/lines.h"
 
 namespace tape::kernels::cuda {

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "autograd/cuda/blas_product.h"
-#include "autograd/cuda/kernels/product_shape.h"
-#include "autograd/cuda/kernels/skinny_shape.h"
+#include "autograd/cuda/kernels/product/product_shape.h"
+#include "autograd/cuda/kernels/product/skinny_shape.h"
 #include "autograd/cuda/launch/broadcast.h"
 #include "autograd/cuda/launch/lines.h"
 #include "autograd/kernels/elementwise/common/cast.h"

@@ -1,6 +1,6 @@
 #include "autograd/kernels/reduce/reduce.h"
 
-#include "autograd/cuda/kernels/spans.h"
+#include "autograd/cuda/kernels/reduce/spans.h"
 #include "autograd/cuda/launch/lines.h"
 
 namespace tape::kernels::cuda {

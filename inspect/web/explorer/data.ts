@@ -1,4 +1,4 @@
-// The JSON that the library embeds in the page (inspect/explorer_data.h).
+// The JSON that the library embeds in the page (inspect/explorer/explorer_data.h).
 export interface PackedTensor {
   shape: number[];
   data: string | number; // base64 of little-endian float32, or an index into Data.shared

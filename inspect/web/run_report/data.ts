@@ -1,4 +1,4 @@
-// The JSON that inspect/run_report.cpp embeds in the page. A number that is missing or not finite is null.
+// The JSON that inspect/run_report/run_report.cpp embeds in the page. A number that is missing or not finite is null.
 export type Maybe = number | null;
 
 export interface Smooth {

@@ -1,6 +1,6 @@
 #include "autograd/kernels/attention/attention.h"
 
-#include "autograd/cuda/kernels/attention_shape.h"
+#include "autograd/cuda/kernels/attention/attention_shape.h"
 #include "tests/cuda/kernels/attention_case.h"
 
 namespace tape::kernels {

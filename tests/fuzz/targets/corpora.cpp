@@ -2,10 +2,10 @@
 
 #include "base/utf8.h"
 #include "tests/fuzz/target.h"
-#include "text/corpus.h"
-#include "text/labeled.h"
-#include "text/labeled_words.h"
-#include "text/text_reader.h"
+#include "text/corpus/corpus.h"
+#include "text/corpus/labeled.h"
+#include "text/corpus/labeled_words.h"
+#include "text/corpus/text_reader.h"
 
 namespace tape::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "tests/fuzz/target.h"
 #include "tests/fuzz/targets/same_tensors.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 namespace tape::fuzz {
 

@@ -1,9 +1,9 @@
-#include "text/record_reader.h"
+#include "text/corpus/record_reader.h"
 
 #include "base/utf8.h"
 #include "tests/fuzz/target.h"
-#include "text/corpus.h"
-#include "text/labeled.h"
+#include "text/corpus/corpus.h"
+#include "text/corpus/labeled.h"
 
 namespace tape::fuzz {
 namespace {

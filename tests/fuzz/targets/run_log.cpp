@@ -1,8 +1,8 @@
-#include "inspect/run_log.h"
+#include "inspect/run_report/run_log.h"
 
 #include "base/file.h"
 #include "base/utf8.h"
-#include "inspect/run_report.h"
+#include "inspect/run_report/run_report.h"
 #include "tests/fuzz/target.h"
 #include "train/runs/log.h"
 

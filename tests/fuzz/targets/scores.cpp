@@ -1,8 +1,8 @@
 #include <vector>
 
 #include "tests/fuzz/target.h"
-#include "text/bleu.h"
-#include "text/chrf.h"
+#include "text/scores/bleu.h"
+#include "text/scores/chrf.h"
 
 namespace tape::fuzz {
 

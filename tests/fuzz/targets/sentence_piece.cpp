@@ -1,7 +1,7 @@
-#include "text/sentence_piece.h"
+#include "text/tokenizers/sentence_piece.h"
 
 #include "tests/fuzz/targets/tokenizer_invariants.h"
-#include "text/tokenizers/sentence_piece_check.h"
+#include "text/tokenizers/steps/sentence_piece_check.h"
 
 namespace tape::fuzz {
 

@@ -1,7 +1,7 @@
 #include "tests/fuzz/targets/tokenizer_invariants.h"
-#include "text/characters.h"
-#include "text/train_byte_level_bpe.h"
-#include "text/word_piece.h"
+#include "text/tokenizers/characters.h"
+#include "text/tokenizers/train_byte_level_bpe.h"
+#include "text/tokenizers/word_piece.h"
 
 namespace tape::fuzz {
 namespace {

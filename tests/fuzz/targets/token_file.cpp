@@ -1,4 +1,4 @@
-#include "text/token_file.h"
+#include "text/corpus/token_file.h"
 
 #include <cstring>
 

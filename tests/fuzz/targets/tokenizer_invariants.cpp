@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/utf8.h"
-#include "text/load_tokenizer.h"
-#include "text/stream_decoder.h"
+#include "text/tokenizers/load_tokenizer.h"
+#include "text/tokenizers/stream_decoder.h"
 
 namespace tape::fuzz {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "tests/fuzz/target.h"
-#include "text/tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 
 namespace tape::fuzz {
 

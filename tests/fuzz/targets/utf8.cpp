@@ -1,8 +1,8 @@
 #include "base/utf8.h"
 
 #include "tests/fuzz/target.h"
-#include "text/score_text.h"
-#include "text/tokenizers/byte_level.h"
+#include "text/scores/score_text.h"
+#include "text/tokenizers/steps/byte_level.h"
 
 namespace tape::fuzz {
 

@@ -5,18 +5,18 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
-#include "inspect/explorer_data.h"
-#include "inspect/inspected_model.h"
+#include "inspect/experiments/inspected_model.h"
+#include "inspect/explorer/explorer_data.h"
+#include "inspect/explorer/shared_data.h"
 #include "inspect/live/live_page.h"
-#include "inspect/shared_data.h"
 #include "models/decoders/gpt.h"
 #include "models/decoders/llama.h"
 #include "models/encoders/bert.h"
 #include "models/heads/sequence_classifier.h"
 #include "models/vision/vit.h"
-#include "tests/inspect/explorer_json.h"
+#include "tests/inspect/explorer/explorer_json.h"
 #include "tests/inspect/live/number_words_folder.h"
-#include "text/characters.h"
+#include "text/tokenizers/characters.h"
 
 namespace tape::inspect {
 namespace {

@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
-#include "inspect/explorer_data.h"
-#include "inspect/inspected_model.h"
+#include "inspect/experiments/inspected_model.h"
+#include "inspect/explorer/explorer_data.h"
+#include "inspect/explorer/shared_data.h"
 #include "inspect/live/live_engine.h"
-#include "inspect/shared_data.h"
 #include "inspect/web_page.h"
 #include "models/vision/vit.h"
-#include "tests/inspect/explorer_json.h"
+#include "tests/inspect/explorer/explorer_json.h"
 #include "tests/inspect/live/number_words_folder.h"
 #include "tests/support/errors.h"
 

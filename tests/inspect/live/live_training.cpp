@@ -6,8 +6,8 @@
 #include "tests/inspect/live/number_words_folder.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
-#include "text/characters.h"
-#include "text/number_words.h"
+#include "text/corpus/number_words.h"
+#include "text/tokenizers/characters.h"
 
 namespace tape::inspect {
 namespace {

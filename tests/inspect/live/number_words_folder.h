@@ -4,10 +4,10 @@
 #include "models/encoder_decoders/transformer.h"
 #include "models/folders/folder.h"
 #include "tests/support/temporary_folder.h"
-#include "text/marian.h"
-#include "text/number_words.h"
-#include "text/sentence_piece.h"
-#include "text/train_sentence_piece.h"
+#include "text/corpus/number_words.h"
+#include "text/tokenizers/marian.h"
+#include "text/tokenizers/sentence_piece.h"
+#include "text/tokenizers/train_sentence_piece.h"
 
 namespace tape::inspect {
 

@@ -2,8 +2,8 @@
 
 #include "models/encoder_decoders/bart.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/text/tokenizer_fixture.h"
-#include "text/load_tokenizer.h"
+#include "tests/text/tokenizers/tokenizer_fixture.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 namespace tape::models {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "text/characters.h"
+#include "text/tokenizers/characters.h"
 
 namespace tape::models {
 namespace {

@@ -6,8 +6,8 @@
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
-#include "text/characters.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/characters.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 namespace tape::models {
 namespace {

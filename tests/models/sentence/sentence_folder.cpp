@@ -13,7 +13,7 @@
 #include "tests/support/fixtures.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tensors.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 namespace tape::models {
 namespace {

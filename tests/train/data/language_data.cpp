@@ -13,9 +13,9 @@
 #include "tests/support/errors.h"
 #include "tests/support/thread_ranks.h"
 #include "tests/train/language_model_test.h"
-#include "text/characters.h"
-#include "text/load_tokenizer.h"
-#include "text/token_file.h"
+#include "text/corpus/token_file.h"
+#include "text/tokenizers/characters.h"
+#include "text/tokenizers/load_tokenizer.h"
 #include "train/data/document_data.h"
 #include "train/data/window_data.h"
 

@@ -10,8 +10,8 @@
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/thread_ranks.h"
-#include "text/characters.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/characters.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 namespace tape::train {
 namespace {

@@ -10,10 +10,10 @@
 #include "tests/support/files.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/temporary_folder.h"
-#include "text/load_tokenizer.h"
-#include "text/number_words.h"
-#include "text/sentence_piece.h"
-#include "text/token_file.h"
+#include "text/corpus/number_words.h"
+#include "text/corpus/token_file.h"
+#include "text/tokenizers/load_tokenizer.h"
+#include "text/tokenizers/sentence_piece.h"
 
 namespace tape::train {
 namespace {

@@ -11,7 +11,7 @@
 #include "tests/support/files.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/temporary_folder.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 namespace tape::train {
 namespace {

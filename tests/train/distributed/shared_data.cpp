@@ -7,7 +7,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/thread_ranks.h"
-#include "text/batch_plan.h"
+#include "text/corpus/batch_plan.h"
 
 namespace tape::train {
 namespace {

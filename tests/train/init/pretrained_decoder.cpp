@@ -13,7 +13,7 @@
 #include "tests/support/tensors.h"
 #include "tests/train/language_model_test.h"
 #include "tests/train/run_log.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 #include "train/checkpoints/checkpoint.h"
 
 namespace tape::train {

@@ -1,6 +1,6 @@
 #include "train/tasks/classification.h"
-#include "text/labeled.h"
-#include "text/load_tokenizer.h"
+#include "text/corpus/labeled.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -16,7 +16,7 @@
 #include "tests/train/encoder_task.h"
 #include "tests/train/labeled_files.h"
 #include "tests/train/run_log.h"
-#include "text/byte_level_bpe.h"
+#include "text/tokenizers/byte_level_bpe.h"
 #include "train/data/labeled.h"
 
 namespace tape::train {

@@ -15,7 +15,7 @@
 #include "tests/support/tensors.h"
 #include "tests/train/encoder_task.h"
 #include "tests/train/labeled_files.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 #include "train/tasks/classification.h"
 #include "train/tasks/embedding.h"
 #include "train/tasks/masked_lm.h"

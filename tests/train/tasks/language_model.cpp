@@ -1,5 +1,5 @@
 #include "train/tasks/language_model.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 
 #include <cmath>
 #include <filesystem>
@@ -21,10 +21,10 @@
 #include "tests/train/language_model_test.h"
 #include "tests/train/run_log.h"
 #include "tests/train/tiny_task.h"
-#include "text/characters.h"
-#include "text/load_tokenizer.h"
-#include "text/number_words.h"
-#include "text/tokenizer.h"
+#include "text/corpus/number_words.h"
+#include "text/tokenizers/characters.h"
+#include "text/tokenizers/load_tokenizer.h"
+#include "text/tokenizers/tokenizer.h"
 #include "train/checkpoints/manifest.h"
 
 namespace tape::train {

@@ -17,7 +17,7 @@
 #include "tests/train/encoder_task.h"
 #include "tests/train/labeled_files.h"
 #include "tests/train/run_log.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 #include "train/data/encoded_lines.h"
 #include "train/data/token_mask.h"
 

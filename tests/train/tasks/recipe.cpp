@@ -13,7 +13,7 @@
 #include "tests/train/labeled_files.h"
 #include "tests/train/one_thread.h"
 #include "tests/train/run_log.h"
-#include "text/number_words.h"
+#include "text/corpus/number_words.h"
 #include "train/checkpoints/checkpoint.h"
 #include "train/tasks/classification.h"
 #include "train/tasks/encoder_setup.h"

@@ -13,7 +13,7 @@
 #include "tests/train/encoder_task.h"
 #include "tests/train/labeled_files.h"
 #include "tests/train/run_log.h"
-#include "text/load_tokenizer.h"
+#include "text/tokenizers/load_tokenizer.h"
 #include "train/data/labeled.h"
 #include "train/init/fine_tuning.h"
 

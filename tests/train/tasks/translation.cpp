@@ -17,8 +17,8 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/train/one_thread.h"
 #include "tests/train/tiny_task.h"
-#include "text/marian.h"
-#include "text/number_words.h"
+#include "text/corpus/number_words.h"
+#include "text/tokenizers/marian.h"
 
 namespace tape::train {
 namespace {

@@ -19,8 +19,8 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/train/one_thread.h"
 #include "tests/train/tiny_task.h"
-#include "text/load_tokenizer.h"
-#include "text/number_words.h"
+#include "text/corpus/number_words.h"
+#include "text/tokenizers/load_tokenizer.h"
 #include "train/tasks/translation.h"
 
 namespace tape::train {

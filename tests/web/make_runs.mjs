@@ -53,7 +53,10 @@ export function relativeAttention({ source, random, pack }) {
   const added = positions();
   const all = scores.map((value, i) => value + added[i]);
   const p = softmax(all);
-  const whole = () => loss(context(softmax(contents().map((value, i) => value + positions()[i]))));
+  const whole = () => {
+    const biases = positions();
+    return loss(context(softmax(contents().map((value, i) => value + biases[i]))));
+  };
   const [rows, square] = [
     [heads, count, width],
     [heads, count, count],

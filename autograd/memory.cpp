@@ -34,9 +34,7 @@ class CachingAllocator {
 
   void* allocate(int64_t bytes, int64_t& capacity) {
     const std::lock_guard lock(mutex_);
-    if (bytes > limit_ - stats_.live_bytes)
-      raise(ErrorKind::out_of_memory, "allocate: {} bytes requested, {} bytes in use, limit {} bytes", bytes,
-            stats_.live_bytes, limit_);
+    if (bytes > limit_ - stats_.live_bytes) refuse(bytes);
     Arena::Taken taken = take(bytes);
     if (!taken.block) {
       drop_cache();
@@ -45,6 +43,10 @@ class CachingAllocator {
     if (!taken.block)
       raise(ErrorKind::out_of_memory, "allocate: the system refused {} bytes ({} bytes in use)", bytes,
             stats_.live_bytes);
+    if (taken.bytes > limit_ - stats_.live_bytes) {  // with what it was rounded up by
+      give_back(taken.block, taken.bytes);
+      refuse(bytes);
+    }
     capacity = taken.bytes;
     ++stats_.requests;
     stats_.system_allocations += taken.fresh;
@@ -56,13 +58,7 @@ class CachingAllocator {
   void free(void* block, int64_t capacity) {
     const std::lock_guard lock(mutex_);
     stats_.live_bytes -= capacity;
-    if (kAddressSanitizer) {
-      std::free(block);
-    } else if (capacity >= kLarge) {
-      arena_.give_back(block);
-    } else {
-      keep(block, capacity);
-    }
+    give_back(block, capacity);
   }
 
   MemoryStats stats() {
@@ -86,6 +82,21 @@ class CachingAllocator {
 
  private:
   CachingAllocator() : arena_(bytes_per_reservation()), limit_(physical_memory()) {}
+
+  [[noreturn]] void refuse(int64_t bytes) const {
+    raise(ErrorKind::out_of_memory, "allocate: {} bytes requested, {} bytes in use, limit {} bytes", bytes,
+          stats_.live_bytes, limit_);
+  }
+
+  void give_back(void* block, int64_t capacity) {
+    if (kAddressSanitizer) {
+      std::free(block);
+    } else if (capacity >= kLarge) {
+      arena_.give_back(block);
+    } else {
+      keep(block, capacity);
+    }
+  }
 
   /// Called where nothing may fail: a block that cannot be cached returns to the system.
   void keep(void* block, int64_t capacity) noexcept {

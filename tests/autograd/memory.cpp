@@ -80,6 +80,10 @@ TEST_F(Memory, ReportsTheLimit) {
                     fmt::format("allocate: 4096 bytes requested, {} bytes in use, limit {} bytes", live, live + 1000));
   EXPECT_EQ(memory_stats().live_bytes, live);
   EXPECT_EQ(Storage::allocate(512)->bytes(), 512);
+  // Bytes that a block is rounded up by count too.
+  set_memory_limit(live + 3000);
+  EXPECT_THROW(Storage::allocate(2950), Error);
+  EXPECT_EQ(memory_stats().live_bytes, live);
 }
 
 TEST_F(Memory, RefusesHugeTensorsWithoutTouchingThem) {

@@ -72,7 +72,7 @@ expect_status_reading(0 "Bo Berg\n" classify --model ${FOLDER}/next)
 # Invalid input gives a one-line message.
 file(WRITE ${FOLDER}/other.conll "Bo B-DOG\n")
 expect_status_reading(3 "" ${scratch} --valid ${FOLDER}/other.conll --out ${FOLDER}/bad)
-expect_match(err "^tapeformer: [^\n]*/other.conll: line 1: label \"B-DOG\" does not occur in the training data; known labels: B-LOC, B-PER, I-PER, O\n$")
+expect_match(err "^tapeformer: [^\n]*/other.conll: line 1: unknown label \"B-DOG\"; known labels: B-LOC, B-PER, I-PER, O\n$")
 file(WRITE ${FOLDER}/other.conll "Bo B-PER\nsings\n")
 expect_status_reading(3 "" ${train} --data ${FOLDER}/other.conll --out ${FOLDER}/bad)
 expect_match(err "^tapeformer: [^\n]*/other.conll: line 2: no label after the word \"sings\"\n$")

@@ -50,8 +50,8 @@ LabelEncoder::Final LabelEncoder::finish(LabelNames known) const {
   for (size_t i = 0; i < names_.size(); ++i) {
     const auto found = std::ranges::find(all.names, names_[i]);
     if (found == all.names.end())
-      raise(ErrorKind::format, "{}: line {}: label \"{}\" does not occur in the training data; known labels: {}", file_,
-            lines_[i], names_[i], listed(all.names));
+      raise(ErrorKind::format, "{}: line {}: unknown label \"{}\"; known labels: {}", file_, lines_[i], names_[i],
+            listed(all.names));
     all.numbers.push_back(found - all.names.begin());
   }
   return all;

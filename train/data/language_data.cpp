@@ -1,5 +1,7 @@
 #include "train/data/language_data.h"
 
+#include <algorithm>
+
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/shape/shape.h"
@@ -22,6 +24,22 @@ void check_lengths(const TokenStore& store, const TextSources& texts, const Lang
 }
 
 }  // namespace
+
+LanguageBatch slice_rows(const LanguageBatch& batch, int64_t first, int64_t rows) {
+  const auto slice = [&](const std::vector<int64_t>& list) {
+    if (list.empty()) return list;
+    const auto begin = list.begin() + first * batch.length;
+    return std::vector<int64_t>(begin, begin + rows * batch.length);
+  };
+  LanguageBatch sliced{.in = slice(batch.in),
+                       .out = slice(batch.out),
+                       .positions = slice(batch.positions),
+                       .documents = slice(batch.documents),
+                       .rows = rows,
+                       .length = batch.length};
+  sliced.learned = sliced.rows * sliced.length - std::ranges::count(sliced.out, LanguageBatch::kIgnoreIndex);
+  return sliced;
+}
 
 Tensor loss_of(models::CausalLM& model, const LanguageBatch& b) {
   const Tensor ids = from_vector(b.in, {b.rows, b.length}), target = from_vector(b.out, {b.rows, b.length});

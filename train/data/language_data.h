@@ -23,6 +23,9 @@ struct LanguageBatch {
   int64_t learned = 0;  ///< number of targets
 };
 
+/// Rows [first, first + rows) of a batch.
+LanguageBatch slice_rows(const LanguageBatch& batch, int64_t first, int64_t rows);
+
 /// Mean loss over a batch's targets. Documents of one row do not attend to each other.
 Tensor loss_of(models::CausalLM& model, const LanguageBatch& batch);
 

@@ -20,7 +20,8 @@ text::ParallelCorpus read_parallel_files(const ParallelFiles& files, const char*
     return text::read_parallel_tsv(files.tsv);
   }
   if (files.src.empty() || files.tgt.empty())
-    raise(ErrorKind::config, "train translation: {}: give a source and a target file, or one TSV", what);
+    raise(ErrorKind::config, "train translation: {}: give a source and a target file, one TSV, or one file of records",
+          what);
   return text::read_parallel(files.src, files.tgt);
 }
 

@@ -122,7 +122,9 @@ class ClassificationTask
 
   /// Label probabilities of each line; every rank classifies its share.
   std::vector<std::vector<double>> classify_valid() {
-    return found_of(examples_.valid.ids, [this](const auto& some) { return models::classify(*model_, some); });
+    return found_of(examples_.valid.ids, [this](const auto& some) {
+      return models::classify(*model_, some, {}, {.batch_tokens = valid_batch_tokens()});
+    });
   }
 
   /// Predictions for some lines, drawn without regard to their content.

@@ -149,7 +149,12 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM> {
 
   Evaluation evaluate() override {
     const double mean = mean_loss(map_over_ranks(ranks(), static_cast<size_t>(data_->valid_batches()), [&](size_t i) {
-      return summed(training_loss(data_->valid_batch(static_cast<int64_t>(i))));
+      const LanguageBatch batch = data_->valid_batch(static_cast<int64_t>(i));
+      LossSum sum;
+      for_valid_parts(batch.rows, [&](int64_t first, int64_t rows) {
+        sum += summed(training_loss(slice_rows(batch, first, rows)));
+      });
+      return sum;
     }));
     return {.loss = mean,
             .metrics = {{"perplexity", std::exp(mean)}},

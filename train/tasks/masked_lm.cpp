@@ -176,13 +176,17 @@ class MaskedLMTask : public EncoderRun<MaskedLMOptions, MaskedBatch, models::Mas
     std::vector<LossSum> losses;
     double right = 0, words = 0;
     for (const Sums& sums : map_over_ranks(ranks(), valid_batches_.size(), [&](size_t i) -> Sums {
-           const MaskedBatch batch = masked(examples_.valid, valid_batches_[i], TokenMask::kValidation);
-           const Tensor logits = logits_of(batch);
-           const std::vector<int64_t> said = said_of(logits);
-           Sums of{summed({cross_entropy(logits, from_vector(batch.words, {std::ssize(batch.words)})),
-                           std::ssize(batch.words)}),
-                   0};
-           for (size_t n = 0; n < said.size(); ++n) of.right += said[n] == batch.words[n] ? 1 : 0;
+           const std::vector<int64_t>& lines = valid_batches_[i];
+           Sums of{{}, 0};
+           for_valid_parts(std::ssize(lines), [&](int64_t first, int64_t rows) {
+             const MaskedBatch batch =
+                 masked(examples_.valid, {lines.begin() + first, lines.begin() + first + rows}, TokenMask::kValidation);
+             const Tensor logits = logits_of(batch);
+             const std::vector<int64_t> said = said_of(logits);
+             of.loss += summed(
+                 {cross_entropy(logits, from_vector(batch.words, {std::ssize(batch.words)})), std::ssize(batch.words)});
+             for (size_t n = 0; n < said.size(); ++n) of.right += said[n] == batch.words[n] ? 1 : 0;
+           });
            return of;
          })) {
       losses.push_back(sums.loss);

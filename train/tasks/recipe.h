@@ -66,7 +66,7 @@ const Preset& find_preset(const char* task, const std::vector<Preset>& presets, 
     if (name.empty() || name == preset.name) return preset;
     known += (known.empty() ? "" : ", ") + preset.name;
   }
-  raise(ErrorKind::config, "{}: preset \"{}\" is not one of {}", task, name, known);
+  raise(ErrorKind::config, "{}: unknown preset \"{}\"; known: {}", task, name, known);
 }
 
 }  // namespace tape::train

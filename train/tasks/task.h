@@ -45,7 +45,7 @@ struct TaskOptions {
       {};                               ///< ratio of each layer's learning rate to that of the layer above: RateOptions
   std::vector<PatternRate> lr_of = {};  ///< peak learning rates of parameters by name
   /// Limit in bytes for all tensors. If a step needs more, layers recompute their activations, and then batches are
-  /// split into parts until it fits; the run prints this. Evaluations are not split. Single process only.
+  /// split into parts until it fits; the run prints this. So are those of an evaluation. Single process only.
   std::optional<int64_t> memory_limit = {};
   uint64_t seed = 1;
   bool allow_changes = false;  ///< resume although options or data differ from the checkpoint's

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <ostream>
@@ -9,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../../autograd/memory.h"
 #include "../../autograd/random.h"
 #include "../../autograd/tape/scope.h"
 #include "../../autograd/transforms/rematerialize.h"
@@ -61,7 +63,7 @@ class TaskRun {
     Trainer trainer(*model_, *adam_, options);
     begin_folder(folder.get());
     return trainer.fit(
-        *loader_, [this](const Batch& batch) { return training_loss(batch); }, [this] { return evaluate(); });
+        *loader_, [this](const Batch& batch) { return training_loss(batch); }, [this] { return evaluate_in_memory(); });
   }
 
   Diagnosis examine() {
@@ -142,6 +144,14 @@ class TaskRun {
   /// The training loss of a batch.
   virtual BatchLoss training_loss(const Batch& batch) = 0;
   virtual Evaluation evaluate() = 0;
+  /// Calls f(first, rows) for parts of a validation batch that fit into memory.
+  template <class F>
+  void for_valid_parts(int64_t rows, F&& f) const {
+    const int64_t each = std::max<int64_t>(rows / valid_parts_, 1);
+    for (int64_t first = 0; first < rows; first += each) f(first, std::min(each, rows - first));
+  }
+  /// Tokens per batch in which models::classify() and others compute validation data.
+  int64_t valid_batch_tokens() const { return std::max<int64_t>(4096 / valid_parts_, 1); }
   /// Adds the task's part of settings(): every option and file that the bits depend on, null if not set. All ranks must
   /// call it.
   virtual void add_settings(nlohmann::ordered_json& json) const = 0;
@@ -195,6 +205,21 @@ class TaskRun {
             "train: checkpoint_layers recomputes layers when their parameters, which the ranks shard "
             "(Sharding::parameters), are no longer gathered");
     nn::set_layer_checkpoints(*model_, run_.checkpoint_layers);
+  }
+
+  /// Evaluates with validation batches in whole, or in 2, 4, 8, ... parts if memory is short, now and from then on. Not
+  /// with several ranks: the others do not know that one begins again.
+  Evaluation evaluate_in_memory() {
+    constexpr int64_t kMostParts = 4096;
+    while (true) {
+      try {
+        return evaluate();
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::out_of_memory || ranks().size() > 1 || valid_parts_ >= kMostParts) throw;
+      }
+      empty_cache();
+      valid_parts_ *= 2;
+    }
   }
 
   /// Measures a few steps with a learning rate of 0, which change nothing.
@@ -258,6 +283,8 @@ class TaskRun {
     out_ << fit->text() << "\n";
     return fit;
   }
+
+  int64_t valid_parts_ = 1;
 };
 
 }  // namespace tape::train

@@ -124,8 +124,9 @@ class TokenClassificationTask : public EncoderRun<TokenClassificationOptions, La
   }
 
   Evaluation evaluate() override {
-    const std::vector<std::vector<double>> found =
-        found_of(examples_.valid.words, [this](const auto& some) { return models::label_words(*model_, some); });
+    const std::vector<std::vector<double>> found = found_of(examples_.valid.words, [this](const auto& some) {
+      return models::label_words(*model_, some, {.batch_tokens = valid_batch_tokens()});
+    });
     std::vector<PredictedLabels> said;
     std::vector<int64_t> truth, predicted_labels;
     double loss = 0;

@@ -288,7 +288,12 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
 
   Evaluation evaluate() override {
     const std::vector<LossSum> batches = map_over_ranks(ranks(), valid_plan_.size(), [this](size_t i) {
-      return summed(loss(collate(examples_.valid, valid_plan_[i]), 0));
+      const std::vector<int64_t>& batch = valid_plan_[i];
+      LossSum sum;
+      for_valid_parts(std::ssize(batch), [&](int64_t first, int64_t rows) {
+        sum += summed(loss(collate(examples_.valid, {batch.begin() + first, batch.begin() + first + rows}), 0));
+      });
+      return sum;
     });
     const std::vector<std::string> said = translate_valid();
     const double bleu = text::bleu(said, examples_.valid_reference, bleu_).score;
@@ -303,7 +308,8 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder>
   }
 
   std::vector<std::string> translate_valid() {
-    const auto greedy = models::translate_options(*model_, *tokenizer_, {.beams = 1, .scores = false});
+    const auto greedy = models::translate_options(*model_, *tokenizer_,
+                                                  {.beams = 1, .batch_tokens = valid_batch_tokens(), .scores = false});
     const auto said_of = [&](const std::vector<std::vector<int64_t>>& sources) {
       std::vector<std::string> said;
       for (const auto& found : models::translate(*model_, sources, greedy))

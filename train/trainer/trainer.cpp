@@ -77,12 +77,9 @@ const char* to_string(StopReason reason) {
 }
 
 double mean_loss(const std::vector<LossSum>& losses) {
-  double sum = 0, tokens = 0;
-  for (const LossSum& loss : losses) {
-    sum += loss.sum;
-    tokens += loss.tokens;
-  }
-  return sum / tokens;
+  LossSum all;
+  for (const LossSum& loss : losses) all += loss;
+  return all.sum / all.tokens;
 }
 
 Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options)

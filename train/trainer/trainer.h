@@ -30,6 +30,12 @@ struct BatchLoss {
 struct LossSum {
   double sum = 0,  ///< sum of the losses of all tokens
       tokens = 0;  ///< number of tokens
+
+  LossSum& operator+=(const LossSum& other) {
+    sum += other.sum;
+    tokens += other.tokens;
+    return *this;
+  }
 };
 /// A batch's loss, without the tape.
 inline LossSum summed(const BatchLoss& learned) {

@@ -191,10 +191,8 @@ TEST_F(Corpus, UsesTheTrainingLabelsForValidation) {
   EXPECT_THAT(corpus.labels, ElementsAre(1));
   EXPECT_EQ(corpus.label_names, names);
   write("b", "fine\tpos\n\nwell\tmixed\n");
-  EXPECT_TAPE_ERROR(
-      read_labeled(path("b"), LabelFormat::sentence_tab_label, names), ErrorKind::format,
-      fmt::format("{}: line 3: label \"mixed\" does not occur in the training data; known labels: neg, pos",
-                  path("b")));
+  EXPECT_TAPE_ERROR(read_labeled(path("b"), LabelFormat::sentence_tab_label, names), ErrorKind::format,
+                    fmt::format("{}: line 3: unknown label \"mixed\"; known labels: neg, pos", path("b")));
 }
 
 TEST_F(Corpus, NamesLinesWithoutALabel) {
@@ -246,8 +244,7 @@ TEST_F(Corpus, ReadsLabelsFromRecords) {
               ElementsAre("false", "true"));
   const std::vector<std::string> known{"true"};
   EXPECT_TAPE_ERROR(read_labeled_records(path("b.jsonl"), RecordFormat::jsonl, fields, known), ErrorKind::format,
-                    fmt::format("{}: line 2: label \"false\" does not occur in the training data; known labels: true",
-                                path("b.jsonl")));
+                    fmt::format("{}: line 2: unknown label \"false\"; known labels: true", path("b.jsonl")));
   EXPECT_TAPE_ERROR(read_labeled_records(path("a.csv"), RecordFormat::csv, fields), ErrorKind::format,
                     fmt::format("{}: line 2: no field \"s\"; available fields: text, label", path("a.csv")));
 }

@@ -70,9 +70,8 @@ TEST_F(WordsWithLabels, UseTheTrainingLabels) {
   EXPECT_THAT(read_conll(write("a", "Bo PER\n"), names).labels, ElementsAre(ElementsAre(1)));
   EXPECT_EQ(read_conll(write("a", "Bo PER\n"), names).label_names, names);
   const std::string file = write("b", "Bo PER\n\nis O\nX ORG\n");
-  EXPECT_TAPE_ERROR(
-      read_conll(file, names), ErrorKind::format,
-      fmt::format("{}: line 4: label \"ORG\" does not occur in the training data; known labels: O, PER, LOC", file));
+  EXPECT_TAPE_ERROR(read_conll(file, names), ErrorKind::format,
+                    fmt::format("{}: line 4: unknown label \"ORG\"; known labels: O, PER, LOC", file));
 }
 
 TEST_F(WordsWithLabels, NameFileAndLineIfTheyAreInvalid) {

@@ -142,7 +142,7 @@ TEST_F(PretrainedDecoderTest, RefusesOptionsThatTheModelDetermines) {
   refused([](auto& o) { o.run.dropout = 0.1; }, "train lm: dropout cannot be set with init, whose model determines it");
   refused([](auto& o) { o.context = 17; },
           fmt::format("train lm: context must be at most 16, the positions of {}, got 17", folder_ / "base"));
-  refused([](auto& o) { o.run.preset = "nano"; }, "train lm: preset \"nano\" is not one of fine-tune");
+  refused([](auto& o) { o.run.preset = "nano"; }, "train lm: unknown preset \"nano\"; known: fine-tune");
   refused([](auto& o) { o.init->freeze = {"decoder"}; },
           "freeze: nothing in the model matches \"decoder\"; it has parameters such as embeddings.token.weight");
   refused([](auto& o) { o.init->freeze = {"*"}; }, "freeze: nothing is left to train");

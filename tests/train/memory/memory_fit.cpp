@@ -7,6 +7,7 @@
 #include "autograd/memory.h"
 #include "tests/support/errors.h"
 #include "tests/train/language_model_test.h"
+#include "tests/train/memory_limit.h"
 
 namespace tape::train {
 namespace {
@@ -90,6 +91,25 @@ TEST_F(MemoryFitTest, LeavesRoomForAccumulatedGradients) {
       EXPECT_THAT(error.what(), HasSubstr("a step with one example at a time does not fit")) << percent;
     }
   }
+}
+
+TEST_F(MemoryFitTest, SplitsTheBatchesOfAnEvaluation) {
+  std::string documents_text;
+  for (int64_t n = 0; n < 300; ++n) documents_text += fmt::format("{{\"text\": \"{}\"}}\n", text::english_number(n));
+  write_text(folder_ / "numbers.jsonl", documents_text);
+  for (const bool documents : {false, true})
+    expect_within_limit(0.5, [&](std::optional<int64_t> limit) {
+      LanguageModelOptions given = options(fmt::format("{}{}", documents ? "packed" : "text", limit ? 1 : 0), 2);
+      given.context = 8;
+      given.batch = documents ? 16 : 2;
+      given.valid_fraction = 0.5;
+      given.run.memory_limit = limit;
+      if (documents) {
+        given.text = folder_ / "numbers.jsonl";
+        given.pack = true;
+      }
+      return train(given).valid_loss;
+    });
 }
 
 TEST_F(MemoryFitTest, RefusesALimitThatNoStepFitsInto) {

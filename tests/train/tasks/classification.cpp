@@ -15,6 +15,7 @@
 #include "tests/support/tensors.h"
 #include "tests/train/encoder_task.h"
 #include "tests/train/labeled_files.h"
+#include "tests/train/memory_limit.h"
 #include "tests/train/run_log.h"
 #include "text/tokenizers/byte_level_bpe.h"
 #include "train/data/labeled.h"
@@ -37,6 +38,18 @@ class Classification : public EncoderTaskTest<ClassificationOptions, train_class
     return options;
   }
 };
+
+TEST_F(Classification, EvaluatesWithinAMemoryLimit) {
+  expect_within_limit(0.5, [&](std::optional<int64_t> limit) {
+    ClassificationOptions options = scratch();
+    options.run.out = run(limit ? "limited" : "free");
+    options.run.epochs = {};
+    options.run.steps = 2;
+    options.batch = 2;
+    options.run.memory_limit = limit;
+    return train(options).valid_loss;
+  });
+}
 
 TEST_F(Classification, LearnsFromScratch) {
   const ClassificationResult result = train(scratch());
@@ -112,12 +125,10 @@ TEST_F(Classification, ContinuesWithAClassifiersLabels) {
   write_text(data(), "gradients\tnet\na daisy\tplant\nnine\tnumber\n");
   write_text(valid(), "gradients\tnet\n");
   on.run.out = run("other");
-  EXPECT_TAPE_ERROR(
-      train(on), ErrorKind::format,
-      fmt::format(
-          "{}: line 2: label \"plant\" does not occur in the training data; known labels: german, net, number, the "
-          "labels of {}; a new head would learn those of the file",
-          data(), run()));
+  EXPECT_TAPE_ERROR(train(on), ErrorKind::format,
+                    fmt::format("{}: line 2: unknown label \"plant\"; known labels: german, net, number, the "
+                                "labels of {}; a new head would learn those of the file",
+                                data(), run()));
   on.run.start = Start::overwrite;
   on.new_head = true;
   train(on);
@@ -234,11 +245,8 @@ TEST_F(Classification, OverfitsOneBatch) {
 TEST_F(Classification, RefusesInvalidLines) {
   const ClassificationOptions options = scratch();
   write_text(valid(), "gradients\tnet\na daisy\tplant\n");
-  refuses(
-      options,
-      fmt::format("{}: line 2: label \"plant\" does not occur in the training data; known labels: german, net, number",
-                  valid()),
-      ErrorKind::format);
+  refuses(options, fmt::format("{}: line 2: unknown label \"plant\"; known labels: german, net, number", valid()),
+          ErrorKind::format);
   write_text(valid(), "");
   refuses(options, fmt::format("{}: the file has no examples", valid()));
   write_text(data(), "a dog\tpet\na cat\tpet\n");
@@ -272,7 +280,7 @@ TEST_F(Classification, NamesAnInvalidOption) {
   refused("freeze requires init: a model from scratch has nothing to freeze", [](Options& o) { o.freeze = 1; });
   refused("layer_decay requires init", [](Options& o) { o.run.layer_decay = 0.9; });
   refused("new_head requires init", [](Options& o) { o.new_head = true; });
-  refused("preset \"large\" is not one of small", [](Options& o) { o.run.preset = "large"; });
+  refused("unknown preset \"large\"; known: small", [](Options& o) { o.run.preset = "large"; });
   save_bert(folder_ / "bert");
   refused(
       "width cannot be set with init, whose model determines it", [](Options& o) { o.width = 8; }, true);
@@ -280,7 +288,7 @@ TEST_F(Classification, NamesAnInvalidOption) {
       fmt::format("max_length must be at most 24, the positions of {}, got 25", folder_ / "bert"),
       [](Options& o) { o.max_length = 25; }, true);
   refused(
-      "preset \"small\" is not one of fine-tune", [](Options& o) { o.run.preset = "small"; }, true);
+      "unknown preset \"small\"; known: fine-tune", [](Options& o) { o.run.preset = "small"; }, true);
 }
 
 }  // namespace

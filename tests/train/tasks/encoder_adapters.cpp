@@ -183,7 +183,7 @@ TEST_F(ClassificationAdapters, RefuseUnsupportedCombinations) {
           "output, query, value");
   options = adapters(base);
   options.run.preset = "fine-tune";
-  refuses(options, "train classifier: preset \"fine-tune\" is not one of adapters");
+  refuses(options, "train classifier: unknown preset \"fine-tune\"; known: adapters");
   options = adapters(base);
   options.run.out = base;
   options.run.start = Start::overwrite;

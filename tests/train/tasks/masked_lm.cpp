@@ -16,6 +16,7 @@
 #include "tests/support/tensors.h"
 #include "tests/train/encoder_task.h"
 #include "tests/train/labeled_files.h"
+#include "tests/train/memory_limit.h"
 #include "tests/train/run_log.h"
 #include "text/tokenizers/load_tokenizer.h"
 #include "train/data/encoded_lines.h"
@@ -51,6 +52,18 @@ class MaskedWords : public EncoderTaskTest<MaskedLMOptions, train_masked_lm> {
     return options;
   }
 };
+
+TEST_F(MaskedWords, EvaluatesWithinAMemoryLimit) {
+  expect_within_limit(0.3, [&](std::optional<int64_t> limit) {
+    MaskedLMOptions options = scratch();
+    options.run.out = run(limit ? "limited" : "free");
+    options.run.steps = 2;
+    std::swap(options.data, options.valid);  // more lines to validate than to train
+    options.batch = 160;
+    options.run.memory_limit = limit;
+    return train(options).valid_loss;
+  });
+}
 
 TEST_F(MaskedWords, LearnsFromScratch) {
   MaskedLMOptions options = scratch();

@@ -12,6 +12,7 @@
 #include "models/heads/label_words.h"
 #include "tests/train/encoder_task.h"
 #include "tests/train/labeled_files.h"
+#include "tests/train/memory_limit.h"
 #include "tests/train/run_log.h"
 #include "text/tokenizers/load_tokenizer.h"
 #include "train/data/labeled.h"
@@ -61,6 +62,18 @@ class TokenLabels : public EncoderTaskTest<TokenClassificationOptions, train_tok
   }
 };
 
+TEST_F(TokenLabels, EvaluatesWithinAMemoryLimit) {
+  expect_within_limit(0.5, [&](std::optional<int64_t> limit) {
+    TokenClassificationOptions options = scratch();
+    options.run.out = run(limit ? "limited" : "free");
+    options.run.epochs = {};
+    options.run.steps = 2;
+    options.batch = 2;
+    options.run.memory_limit = limit;
+    return train(options).valid_loss;
+  });
+}
+
 TEST_F(TokenLabels, AreLearnedFromScratch) {
   const TokenClassificationResult result = train(scratch());
   EXPECT_GE(result.valid_accuracy, 0.97);
@@ -105,12 +118,10 @@ TEST_F(TokenLabels, StartFromAnyEncoderAndKeepATokenClassifiersHead) {
   EXPECT_NEAR(loss, events_of(run(), "eval").back()["loss"].get<double>(), 1e-4);
   write_text(data(), "a O\nb B-X\n\nc O\n");
   on.run.out = run("other");
-  EXPECT_TAPE_ERROR(
-      train(on), ErrorKind::format,
-      fmt::format(
-          "{}: line 2: label \"B-X\" does not occur in the training data; known labels: B-NET, B-NUM, I-NUM, O, "
-          "the labels of {}; a new head would learn those of the file",
-          data(), run()));
+  EXPECT_TAPE_ERROR(train(on), ErrorKind::format,
+                    fmt::format("{}: line 2: unknown label \"B-X\"; known labels: B-NET, B-NUM, I-NUM, O, "
+                                "the labels of {}; a new head would learn those of the file",
+                                data(), run()));
   write_text(valid(), "a O\n");
   on.run.start = Start::overwrite;
   on.new_head = true;
@@ -240,10 +251,7 @@ TEST_F(TokenLabels, RefuseInvalidOptionsAndLabels) {
   options.freeze = 1;
   refuses(options, "train tokens: freeze requires init: a model from scratch has nothing to freeze");
   write_text(valid(), "a B-NONE\n");
-  refuses(scratch(),
-          fmt::format(
-              "{}: line 1: label \"B-NONE\" does not occur in the training data; known labels: B-NET, B-NUM, I-NUM, O",
-              valid()),
+  refuses(scratch(), fmt::format("{}: line 1: unknown label \"B-NONE\"; known labels: B-NET, B-NUM, I-NUM, O", valid()),
           ErrorKind::format);
   write_text(data(), "a O\nb O\n\nc O\n");
   refuses(scratch(), fmt::format("{}: all words have the label \"O\"; there must be at least two", data()));

@@ -15,6 +15,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/train/memory_limit.h"
 #include "tests/train/one_thread.h"
 #include "tests/train/tiny_task.h"
 #include "text/corpus/number_words.h"
@@ -60,6 +61,17 @@ class TranslationTest : public testing::Test {
   const TemporaryFolder folder_;
   std::ostringstream told_;
 };
+
+TEST_F(TranslationTest, EvaluatesWithinAMemoryLimit) {
+  expect_within_limit(0.6, [&](std::optional<int64_t> limit) {
+    TranslationOptions given = options(limit ? "limited" : "free", 2);
+    given.valid = given.train;
+    given.batch_tokens = 40;
+    given.run.average_last = 0;
+    given.run.memory_limit = limit;
+    return train(given).valid_loss;
+  });
+}
 
 TEST_F(TranslationTest, WritesAFolderThatCanTranslate) {
   TranslationOptions given = options("run", 20);
@@ -216,11 +228,11 @@ TEST_F(TranslationTest, RefusesMissingTextsAndUnknownPresets) {
   given = options("run", 20);
   given.valid = {};
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
-                    "train translation: validation: give a source and a target file, or one TSV");
+                    "train translation: validation: give a source and a target file, one TSV, or one file of records");
   given = options("run", 20);
   given.run.preset = "huge";
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
-                    "train translation: preset \"huge\" is not one of tiny, small, base");
+                    "train translation: unknown preset \"huge\"; known: tiny, small, base");
   given = options("run", 0);
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train: steps must be at least 1, got 0");
   given = options("run", 5);
@@ -284,7 +296,7 @@ TEST_F(TranslationTest, ContinuesTrainingATranslator) {
   };
   refused([](auto& o) { o.layers = 2; }, "layers cannot be set with init, whose model determines it");
   refused([](auto& o) { o.vocab_size = 90; }, "vocab_size cannot be set with init, whose model determines it");
-  refused([](auto& o) { o.run.preset = "tiny"; }, "preset \"tiny\" is not one of fine-tune");
+  refused([](auto& o) { o.run.preset = "tiny"; }, "unknown preset \"tiny\"; known: fine-tune");
   refused([](auto& o) { o.max_length = 4000; },
           fmt::format("max_length must be at most 40, the positions of {}, got 4000", folder_ / "first"));
   refused([](auto& o) { o.init = {}, o.freeze = {"encoder"}; }, "freeze requires init");

@@ -134,6 +134,9 @@ void Tensor::set_grad(const Tensor& gradient) {
   if (gradient.defined()) {
     check_same_shape("set_grad", *this, gradient);
     check_same_dtype("set_grad", *this, gradient);
+    if (gradient.device() != device())
+      raise(ErrorKind::device, "set_grad: the gradient is on {}, the tensor is on {}", to_string(gradient.device()),
+            to_string(device()));
   }
   place.grad = gradient;
 }

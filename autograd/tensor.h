@@ -202,7 +202,7 @@ class Tensor {
   /// The accumulated gradient; undefined before a backward has reached the tensor.
   Tensor grad() const;
   /// Replaces grad(); an undefined tensor clears it. Throws Error (graph) if this tensor does not require gradients,
-  /// (shape) and (dtype) if the gradient's shape or dtype is not this tensor's.
+  /// (shape), (dtype) and (device) if the gradient's is not this tensor's.
   void set_grad(const Tensor& gradient);
   /// Clears grad(), which is undefined until the next backward.
   void zero_grad() { set_grad(Tensor()); }

@@ -1,7 +1,6 @@
 #include "autograd/cuda/blas_measurement.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "autograd/cuda/captured_products.h"
@@ -15,7 +14,7 @@ namespace {
 constexpr int kRounds = 4;
 /// Measuring a product ends after this time, so only a few algorithms of the largest products are run.
 constexpr double kMostMicroseconds = 50'000;
-/// Of the host, for first runs that load kernels. Algorithms that are left then are not measured.
+/// For first runs, during which the device waits for the host to load kernels. Algorithms that are left then are not measured.
 constexpr double kMostWarmingUp = 500'000;
 /// Shorter products are repeated, in a graph since a call takes the host some 7 microseconds.
 constexpr double kShortMicroseconds = 100;
@@ -75,16 +74,15 @@ bool BlasMeasurement::run(const Candidate& candidate) {
 
 /// Runs each algorithm once, and waits. Those that cuBLASLt refuses, or for which no time is left, are not measured.
 void BlasMeasurement::warm_up() {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begin = Clock::now();
   for (Candidate& candidate : candidates_) {
     candidate.refused = warming_up_ >= kMostWarmingUp;
     if (candidate.refused) continue;
     select(candidate);
+    begin_.record_launched();
     candidate.refused = !run(candidate);
     end_.record_launched();
     end_.wait();
-    warming_up_ = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+    warming_up_ += 1e6 * end_.seconds_since(begin_);
   }
 }
 

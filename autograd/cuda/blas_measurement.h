@@ -29,7 +29,7 @@ class BlasMeasurement : NonCopyable {
   /// does not decide; those that cuBLASLt refuses are skipped, and the result is 0 if it refuses all. Throws Error
   /// (device) if an earlier kernel failed.
   size_t fastest();
-  /// Microseconds that fastest() took: of the host for the first runs, of the device for the others.
+  /// Microseconds of the device that fastest() took, the time included in which it waited for the host.
   double microseconds() const { return warming_up_ + spent_; }
 
  private:

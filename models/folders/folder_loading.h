@@ -7,13 +7,13 @@
 /// Shared by the loaders of all model classes.
 namespace tape::models {
 
-/// Runs `body` and adds the file's name to an Error it throws, unless already present.
+/// Runs `body` and adds the file's name to an Error it throws, unless already present or the device is to blame.
 template <class F>
 auto naming(const std::string& path, F&& body) {
   try {
     return body();
   } catch (const Error& error) {
-    if (std::string_view(error.what()).starts_with(path + ": ")) throw;
+    if (error.kind() == ErrorKind::device || std::string_view(error.what()).starts_with(path + ": ")) throw;
     raise(error.kind(), "{}: {}", path, error.what());
   }
 }

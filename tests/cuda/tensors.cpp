@@ -99,7 +99,9 @@ TEST_F(CudaTensors, RefuseOperandsOnDifferentDevices) {
 }
 
 TEST_F(CudaTensors, RefuseGradientsOnAnotherDevice) {
-  const Tensor x = ones({2}, cuda).requires_grad_();
+  Tensor x = ones({2}, cuda).requires_grad_();
+  EXPECT_TAPE_ERROR(x.set_grad(ones({2})), ErrorKind::device,
+                    "set_grad: the gradient is on cpu, the tensor is on cuda");
   Tensor y = x * 2;
   EXPECT_TAPE_ERROR(backward({y}, {ones({2})}), ErrorKind::device,
                     "backward: the seed is on cpu, the output is on cuda");

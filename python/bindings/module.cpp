@@ -259,6 +259,15 @@ void delete_attribute(nb::handle self, nb::str key) {
 
 using ModuleClass = nb::class_<Module, PythonModule>;
 
+/// A method as a Python function that returns the module's own object.
+template <class... Args, class Result>
+auto returning_self(Result (Module::*method)(Args...)) {
+  return [method](nb::handle self, Args... args) {
+    (nb::cast<Module&>(self).*method)(args...);
+    return nb::borrow(self);
+  };
+}
+
 void bind_parts(ModuleClass& type) {
   type.def(
       "register_buffer",
@@ -461,49 +470,22 @@ void bind_module(nb::module_& m) {
   type.def("parameter_count", &Module::parameter_count, "Number of values in parameters().");
   type.def("trainable_parameter_count", &Module::trainable_parameter_count,
            "Number of values in trainable_parameters().");
-  type.def(
-      "train",
-      [](nb::handle self, bool mode) {
-        nb::cast<Module&>(self).train(mode);
-        return nb::borrow(self);
-      },
-      nb::sig("def train(self, mode: bool = True) -> typing.Any"), arg("mode") = true,
-      "Sets training mode, in which dropout is active; returns the module.");
-  type.def(
-      "eval",
-      [](nb::handle self) {
-        nb::cast<Module&>(self).eval();
-        return nb::borrow(self);
-      },
-      nb::sig("def eval(self) -> typing.Any"), "Sets evaluation mode; returns the module.");
+  type.def("train", returning_self(&Module::train), nb::sig("def train(self, mode: bool = True) -> typing.Any"),
+           arg("mode") = true, "Sets training mode, in which dropout is active; returns the module.");
+  type.def("eval", returning_self(&Module::eval), nb::sig("def eval(self) -> typing.Any"),
+           "Sets evaluation mode; returns the module.");
   type.def("prepare_for_inference", &Module::prepare_for_inference,
            "Sets evaluation mode and keeps packed copies of weights for speed.");
   type.def_prop_ro("training", &Module::is_training, "Whether the module is in training mode.");
-  type.def(
-      "to",
-      [](nb::handle self, DType dtype) {
-        nb::cast<Module&>(self).to(dtype);
-        return nb::borrow(self);
-      },
-      nb::sig("def to(self, dtype: tapeformer._tapeformer.DType) -> typing.Any"), arg("dtype"),
-      "Converts every parameter and floating buffer in place; returns the module.");
-  type.def(
-      "to",
-      [](nb::handle self, Device device) {
-        nb::cast<Module&>(self).to(device);
-        return nb::borrow(self);
-      },
-      nb::sig("def to(self, device: str) -> typing.Any"), arg("device"),
-      "Moves every parameter and buffer in place; returns the module.");
+  type.def("to", returning_self<DType>(&Module::to),
+           nb::sig("def to(self, dtype: tapeformer._tapeformer.DType) -> typing.Any"), arg("dtype"),
+           "Converts every parameter and floating buffer in place; returns the module.");
+  type.def("to", returning_self<Device>(&Module::to), nb::sig("def to(self, device: str) -> typing.Any"), arg("device"),
+           "Moves every parameter and buffer in place; returns the module.");
   type.def_prop_ro("device", &Module::device, "Device of its first parameter.");
-  type.def(
-      "requires_grad_",
-      [](nb::handle self, bool requires_grad) {
-        nb::cast<Module&>(self).requires_grad_(requires_grad);
-        return nb::borrow(self);
-      },
-      nb::sig("def requires_grad_(self, requires_grad: bool = True) -> typing.Any"), arg("requires_grad") = true,
-      "Whether the parameters accumulate gradients; returns the module.");
+  type.def("requires_grad_", returning_self(&Module::requires_grad_),
+           nb::sig("def requires_grad_(self, requires_grad: bool = True) -> typing.Any"), arg("requires_grad") = true,
+           "Whether the parameters accumulate gradients; returns the module.");
   type.def("freeze", &Module::freeze, "Excludes the parameters from training.");
   type.def("unfreeze", &Module::unfreeze, "Undoes freeze().");
   type.def("zero_grad", &Module::zero_grad, "Clears the gradients of all parameters.");

@@ -133,7 +133,7 @@ void check_is_not_of_a_run(const std::string& file, const std::string& folder) {
     if (std::ranges::any_of(kWritten, [&](const char* ending) { return name.ends_with(ending); })) continue;
     const std::string path = join_path(folder, name);
     const bool whole = is_folder(path) && (name == "tokens" || name.starts_with("checkpoint-"));
-    if (are_same(file, path) || (whole && is_inside(file, path)))
+    if ((are_same(file, path) && (whole || !is_folder(path))) || (whole && is_inside(file, path)))
       raise(ErrorKind::config, "{}: is a file of {}, which this command reads; choose another output file", file,
             folder);
   }

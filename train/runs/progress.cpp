@@ -136,8 +136,10 @@ std::vector<std::string> Progress::fields() const {
   if (recent_tokens_ > 0 && recent_seconds_ > 0) {
     fields.push_back(fmt::format("{:>5} tok/s", format_count(recent_tokens_ / recent_seconds_)));
   }
-  if (!finished_ && recent_steps_ > 0 && recent_seconds_ > 0)
-    fields.push_back(fmt::format("{:>4.3g} steps/s", recent_steps_ / recent_seconds_));
+  if (!finished_ && recent_steps_ > 0 && recent_seconds_ > 0) {
+    const double rate = recent_steps_ / recent_seconds_;
+    fields.push_back(fmt::format("{:>4} steps/s", rate < 999.5 ? fmt::format("{:.3g}", rate) : format_count(rate)));
+  }
   fields.push_back(fmt::format("lr {:.2e}", state_.learning_rate));
   if (state_.gradient_norm) fields.push_back(fmt::format("grad {:.3g}", *state_.gradient_norm));
   return fields;

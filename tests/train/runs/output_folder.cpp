@@ -126,7 +126,8 @@ TEST_F(OutputFolder, ContainsFilesOfARunThatAreNotOverwritten) {
         fmt::format("{}: is a file of {}, which this command reads; choose another output file", file, run));
   }
   write_file(run + "/report.html", "");
-  for (const char* name : {"report.html", "new.html", "onnx/model.onnx"})
+  make_folder(run + "/onnx");
+  for (const char* name : {"report.html", "new.html", "onnx", "onnx/model.onnx"})
     EXPECT_NO_THROW(check_is_not_of_a_run(run + "/" + name, run)) << name;
 }
 

@@ -172,6 +172,12 @@ TEST(Progress, ExcludesStepsBeforeAResumeFromTheSpeed) {
   EXPECT_THAT(run.written(), testing::HasSubstr("left  1:40    500 tok/s   0.5 steps/s"));
 }
 
+TEST(Progress, AbbreviatesManyStepsPerSecond) {
+  TestRun run(no_terminal, 1000);
+  for (int64_t step = 1; step <= 100; ++step) run.step(step, 0.0005);
+  EXPECT_THAT(run.written(), testing::HasSubstr("2.00k steps/s"));
+}
+
 TEST(Progress, ShowsANanLossAndATotalOfZero) {
   TestRun run(wide, 0);
   run.progress.update({.step = 0, .loss = std::numeric_limits<double>::quiet_NaN()});

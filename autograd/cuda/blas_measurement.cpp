@@ -14,7 +14,8 @@ namespace {
 constexpr int kRounds = 4;
 /// Measuring a product ends after this time, so only a few algorithms of the largest products are run.
 constexpr double kMostMicroseconds = 50'000;
-/// For first runs, during which the device waits for the host to load kernels. Algorithms that are left then are not measured.
+/// For first runs, during which the device waits for the host to load kernels. Algorithms that are left then are not
+/// measured.
 constexpr double kMostWarmingUp = 500'000;
 /// Shorter products are repeated, in a graph since a call takes the host some 7 microseconds.
 constexpr double kShortMicroseconds = 100;

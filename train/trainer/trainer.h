@@ -31,6 +31,7 @@ struct LossSum {
   double sum = 0,  ///< sum of the losses of all tokens
       tokens = 0;  ///< number of tokens
 
+  /// Adds the loss and the tokens of other data.
   LossSum& operator+=(const LossSum& other) {
     sum += other.sum;
     tokens += other.tokens;

@@ -495,6 +495,12 @@ await check("a token is shown as text, whatever it contains", async ({ page, dat
 });
 
 await check("pictures can be saved as SVG and PNG", async ({ page }) => {
+  // Chromium encodes images between frames, and waits seconds for one in a page where nothing moves.
+  await page.evaluate(() =>
+    requestAnimationFrame(function again() {
+      requestAnimationFrame(again);
+    }),
+  );
   for (const name of ["overview", "head", "model", "neuron", "output", "tape", "layernorm"]) {
     await view(page, name);
     const saved = async (format) => {

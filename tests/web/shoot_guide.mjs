@@ -15,7 +15,7 @@ const [, , path] = process.argv;
 const folder = join(here, "../../docs/guide/pictures");
 
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
   args: ["--no-sandbox"],
 });
 const page = await browser.newPage({ viewport: { width: 1120, height: 760 } });

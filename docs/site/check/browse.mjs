@@ -30,7 +30,7 @@ const pages = readdirSync(site, { recursive: true, withFileTypes: true })
   .sort();
 
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
   args: ["--no-sandbox", "--allow-file-access-from-files"],
 });
 let passed = 0;

@@ -9,12 +9,11 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 command=${TAPEFORMER:-$root/build/release/tools/tapeformer}
 
-browser() { command -v "${CHROMIUM:-chromium-headless-shell}" || command -v chromium; }
-
+. "$root/scripts/chromium.sh"
 missing=()
 command -v node >/dev/null || missing+=(nodejs)
 command -v npm >/dev/null || missing+=(npm)
-browser >/dev/null || missing+=(chromium-headless-shell)
+[ -n "$CHROMIUM" ] || missing+=(chromium-headless-shell)
 if [ "${#missing[@]}" -gt 0 ]; then
   as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
@@ -23,9 +22,8 @@ if [ "${#missing[@]}" -gt 0 ]; then
     printf 'check_pages: %s could not be installed\n' "${missing[*]}" >&2
     exit 77
   fi
+  . "$root/scripts/chromium.sh"
 fi
 
-CHROMIUM=$(browser)
-export CHROMIUM
 "$root/scripts/web.sh" --check
 exec node "$root/tests/web/check_pages.mjs" "$command" "$@"

@@ -54,8 +54,8 @@ trap 'rm -f "$counts"' EXIT
 {
   "$tools/env/bin/python" docs/site/check/links.py build/site || true
   "$tools/env/bin/python" docs/site/check/blocks.py "$command" || true
-  browser=$(command -v "${CHROMIUM:-chromium-headless-shell}" || command -v chromium || true)
-  if [ -n "$browser" ] && [ -d inspect/web/node_modules/playwright-core ]; then
+  . scripts/chromium.sh
+  if browser=$(command -v "$CHROMIUM") && [ -d inspect/web/node_modules/playwright-core ]; then
     CHROMIUM=$browser node docs/site/check/browse.mjs build/site || true
   else
     echo 'site: the pages were not opened in a browser: Chromium or the packages of scripts/web.sh are missing' >&2
